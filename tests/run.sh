@@ -18,9 +18,9 @@ run_one() {
     shift
     "$@" >"$scratch/out" 2>"$scratch/err"
     status=$?
-    bad=$(grep -c '^[[:space:]]*not ok' "$scratch/out")
-    skip=$(grep -c '^[[:space:]]*ok .*# *SKIP' "$scratch/out")
-    good=$(($(grep -c '^[[:space:]]*ok ' "$scratch/out") - skip))
+    skip=$(grep -c '^[[:space:]]*\(not \)\{0,1\}ok .*# *SKIP' "$scratch/out")
+    bad=$(grep '^[[:space:]]*not ok' "$scratch/out" | grep -vc '# *SKIP')
+    good=$(grep '^[[:space:]]*ok ' "$scratch/out" | grep -vc '# *SKIP')
     [ "$status" -ne 0 ] && [ "$bad" -eq 0 ] && bad=1
     [ $((good + bad + skip)) -eq 0 ] && bad=1 && echo "  (no case was run)" >>"$scratch/err"
     passed=$((passed + good)) failed=$((failed + bad)) skipped=$((skipped + skip))

@@ -1,0 +1,108 @@
+/* How fast are sorting, hypervolume and rank correlation? CPU milliseconds of each, and of a plain
+ * quadratic peer where that is bearable. */
+#include "results/front.h"
+#include "results/hypervolume.h"
+#include "spaces/base/mem.h"
+#include "spaces/base/rng.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+static double milliseconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
+static double *uniform(size_t n, size_t m)
+{
+    nas_rng rng = nas_rng_seed(n * 16 + m);
+    double *points = nas_alloc(n * m * sizeof *points);
+    for (size_t i = 0; i < n * m; i++)
+        points[i] = nas_rng_unit(&rng);
+    return points;
+}
+
+/* Points on the sphere around (1, …, 1) that faces the origin, and its mirror image for concave. */
+static double *spherical(size_t n, size_t m, int concave)
+{
+    nas_rng rng = nas_rng_seed(n + m);
+    double *points = nas_alloc(n * m * sizeof *points);
+    for (size_t i = 0; i < n; i++) {
+        double *p = points + i * m, length = 0;
+        for (size_t j = 0; j < m; j++) {
+            p[j] = fabs(nas_rng_normal(&rng));
+            length += p[j] * p[j];
+        }
+        for (size_t j = 0; j < m; j++)
+            p[j] = concave ? p[j] / sqrt(length) : 1 - p[j] / sqrt(length);
+    }
+    return points;
+}
+
+static void sort_peer(const double *points, size_t n, size_t m, uint32_t *rank)
+{
+    for (size_t i = 0; i < n; i++) { /* the rank-0 test alone, all pairs */
+        rank[i] = 0;
+        for (size_t j = 0; j < n && !rank[i]; j++)
+            rank[i] = nas_front_dominates(points + j * m, points + i * m, m);
+    }
+}
+
+static void bench_sort(size_t n, size_t m)
+{
+    double *points = uniform(n, m);
+    uint32_t *rank = nas_alloc(n * sizeof *rank);
+    double best = INFINITY;
+    for (int k = 0; k < 5; k++) {
+        double start = milliseconds();
+        nas_front_sort(points, n, m, UINT32_MAX, rank, NULL);
+        best = fmin(best, milliseconds() - start);
+    }
+    uint32_t last = 0;
+    for (size_t i = 0; i < n; i++)
+        last = rank[i] > last ? rank[i] : last;
+    printf("sort %7zu x %zu  %10.2f ms  (%u fronts)\n", n, m, best, last + 1);
+    if (n <= 10000) {
+        double start = milliseconds();
+        sort_peer(points, n, m, rank);
+        printf("  peer: the first front by all pairs %10.2f ms\n", milliseconds() - start);
+    }
+    free(points);
+    free(rank);
+}
+
+static void bench_volume(size_t n, size_t m, int concave)
+{
+    double *points = spherical(n, m, concave), reference[8], best = INFINITY, volume = 0;
+    for (size_t j = 0; j < m; j++)
+        reference[j] = 1.1;
+    for (int k = 0; k < 7; k++) {
+        double start = milliseconds();
+        nas_hypervolume(points, n, m, reference, &volume, NULL);
+        best = fmin(best, milliseconds() - start);
+    }
+    double start = milliseconds();
+    double *share = nas_alloc(n * sizeof *share);
+    nas_hypervolume_each(points, n, m, reference, share, NULL);
+    printf("hypervolume %6zu x %zu %s %10.3f ms  (%.12g), shares %10.3f ms\n", n, m,
+           concave ? "concave" : "convex ", best, volume, milliseconds() - start);
+    free(points);
+    free(share);
+}
+
+int main(void)
+{
+    bench_sort(200000, 2);
+    bench_sort(50000, 3);
+    bench_sort(10000, 4);
+    bench_sort(10000, 5);
+    bench_sort(10000, 8);
+    for (size_t m = 2; m <= 6; m++)
+        for (int concave = 0; concave < 2; concave++)
+            bench_volume(m < 6 ? 1000 : 200, m, concave);
+    return 0;
+}

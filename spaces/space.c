@@ -111,8 +111,11 @@ void nas_space_sample(const nas_space *space, nas_rng *rng, nas_arch *out)
 
 enum { TRIES = 1000 }; /* random tries before an operator gives up on a space without neighbours */
 
+/* Another string of the same network is no neighbour, so canonical forms are compared. */
 void nas_space_mutate(const nas_space *space, nas_rng *rng, const nas_arch *a, nas_arch *out)
 {
+    nas_arch own, other;
+    nas_space_canonical(space, a, &own);
     for (int i = 0; i < TRIES; i++) {
         *out = *a;
         if (space->mutate) {
@@ -125,7 +128,10 @@ void nas_space_mutate(const nas_space *space, nas_rng *rng, const nas_arch *a, n
             *gene = (uint8_t)((*gene + 1 + nas_rng_below(rng, arity - 1u)) % arity);
         }
         tidy(space, out);
-        if (!nas_arch_same(a, out) && nas_space_valid(space, out))
+        if (nas_arch_same(a, out) || !nas_space_valid(space, out))
+            continue;
+        nas_space_canonical(space, out, &other);
+        if (!nas_arch_same(&own, &other))
             return;
     }
     *out = *a;

@@ -50,7 +50,8 @@ struct nas_space {
     void (*tidy)(const nas_space *, nas_arch *);
     /* Uniform over genes, repeated until valid. */
     void (*sample)(const nas_space *, nas_rng *, nas_arch *);
-    /* Another architecture near a, never a itself unless there is none. NULL: one gene changed. */
+    /* Another architecture near a; the verb repeats it until the network is another one (a itself
+     * after many tries). NULL: one gene changed. */
     void (*mutate)(const nas_space *, nas_rng *, const nas_arch *a, nas_arch *out);
     /* NULL: every gene from one parent or the other with even chance. */
     void (*cross)(const nas_space *, nas_rng *, const nas_arch *a, const nas_arch *b,

@@ -15,6 +15,7 @@
 #include "spaces/base/err.h"
 #include "spaces/base/mem.h"
 #include "spaces/base/rng.h"
+#include "spaces/cell.h"
 
 typedef struct nas_graph nas_graph;
 typedef struct nas_space nas_space;
@@ -69,6 +70,10 @@ struct nas_space {
     nas_status (*parse)(const nas_space *, const char *text, nas_arch *, nas_err *);
     /* Fills an empty graph with the network of the canonical form of a. */
     void (*build)(const nas_space *, const nas_arch *a, const nas_task *, nas_graph *);
+    /* The cells as labelled graphs (out is cleared before), labels below cell_labels. NULL: graph
+     * networks read the blocks of the main graph. */
+    void (*cell)(const nas_space *, const nas_arch *, nas_cells *out);
+    int cell_labels;
     /* Closed-form objectives in a fixed order (toy spaces). NULL: none. */
     const char *const *objectives;
     void (*evaluate)(const nas_space *, const nas_arch *, double *values);

@@ -1,0 +1,107 @@
+/* Choosing a CPU path, and products spread over threads. */
+#include "surrogate/kernel.h"
+
+#include "spaces/base/mem.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const nas_kernels *const nas_kernels_list[] = {
+#if defined(__x86_64__)
+    &nas_kernels_avx512, &nas_kernels_avx2,
+#endif
+    &nas_kernels_generic,  NULL,
+};
+
+const nas_kernels *nas_kernels_find(const char *name, nas_err *err)
+{
+    const char *names[8];
+    size_t n = 0;
+    for (; nas_kernels_list[n]; n++) {
+        const nas_kernels *k = nas_kernels_list[n];
+        names[n] = k->name;
+        if (strcmp(name, k->name) == 0) {
+            if (k->available())
+                return k;
+            nas_fail(err, NAS_USAGE, "this CPU has no '%s' path", name);
+            return NULL;
+        }
+    }
+    char hint[100];
+    nas_fail(err, NAS_USAGE, "unknown CPU path '%s'%s", name,
+             nas_hint(hint, sizeof hint, name, names, n));
+    return NULL;
+}
+
+const nas_kernels *nas_kernels_choose(nas_err *err)
+{
+    const char *name = getenv("NASLM_CPU");
+    if (name && *name)
+        return nas_kernels_find(name, err);
+    size_t i = 0;
+    while (!nas_kernels_list[i]->available())
+        i++;
+    return nas_kernels_list[i];
+}
+
+/* Whole cache lines: packed panels are read line by line. */
+static float *alloc_lines(size_t count)
+{
+    void *p = NULL;
+    if (posix_memalign(&p, 64, count * sizeof(float)) != 0)
+        nas_out_of_memory(count * sizeof(float));
+    return p;
+}
+
+static size_t blocks(size_t n, size_t size)
+{
+    return (n + size - 1) / size;
+}
+
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Floats of one full column block. */
+static size_t block_size(const nas_packed *p)
+{
+    return p->product->size(p->k, NAS_COLUMNS);
+}
+
+void nas_packed_fill(nas_packed *p, const nas_product *product, size_t k, size_t n, nas_view b)
+{
+    p->product = product;
+    p->k = k;
+    p->n = n;
+    size_t count = blocks(n, NAS_COLUMNS), need = count * block_size(p);
+    if (need > p->cap) {
+        free(p->data);
+        p->data = alloc_lines(need);
+        p->cap = need;
+    }
+#pragma omp parallel for schedule(dynamic)
+    for (size_t i = 0; i < count; i++) {
+        size_t j = i * NAS_COLUMNS;
+        nas_view part = {b.data + j * b.col, b.row, b.col};
+        product->pack(k, least(NAS_COLUMNS, n - j), part, p->data + i * block_size(p));
+    }
+}
+
+void nas_packed_clear(nas_packed *p)
+{
+    free(p->data);
+    *p = (nas_packed){0};
+}
+
+void nas_linear(size_t m, nas_view a, const nas_packed *b, float *c, size_t ldc, bool add)
+{
+    size_t rows = blocks(m, NAS_ROWS), columns = blocks(b->n, NAS_COLUMNS);
+#pragma omp parallel for schedule(dynamic)
+    for (size_t task = 0; task < rows * columns; task++) {
+        size_t i = task / columns * NAS_ROWS, j = task % columns * NAS_COLUMNS;
+        nas_view part = {a.data + i * a.row, a.row, a.col};
+        b->product->run(least(NAS_ROWS, m - i), least(NAS_COLUMNS, b->n - j), b->k, part,
+                        b->data + j / NAS_COLUMNS * block_size(b), c + i * ldc + j, ldc, add);
+    }
+}

@@ -1,0 +1,83 @@
+/* How are the numbers computed here? Products of matrices and row operations for one CPU path.
+ *
+ *     const nas_kernels *kernels = nas_kernels_choose(&err);      // best path, or NASLM_CPU
+ *     nas_packed w = {0};
+ *     nas_packed_fill(&w, &kernels->linear, k, n, (nas_view){weights, 1, k}); // W(n,k)^T
+ *     nas_linear(rows, (nas_view){x, k, 1}, &w, y, n, false);             // y = x W^T
+ *
+ * One row of nas_kernels_list is one path. "generic" is plain C and the specification of the
+ * others. In every path each result is a sum over k in ascending order that does not depend on
+ * where its row lies, so the same rows give the same bits for any batch and number of threads. */
+#ifndef NAS_SURROGATE_KERNEL_H
+#define NAS_SURROGATE_KERNEL_H
+
+#include "spaces/base/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* A matrix of floats anywhere in memory: element (i,j) is data[i * row + j * col]. */
+typedef struct {
+    const float *data;
+    size_t row, col;
+} nas_view;
+
+typedef struct nas_kernels nas_kernels;
+
+/* Both halves of a product C(m,n) = A(m,k) B(k,n); B is rearranged first, once for many A. */
+typedef struct {
+    size_t (*size)(size_t k, size_t n); /* floats that pack writes */
+    void (*pack)(size_t k, size_t n, nas_view b, float *packed);
+    /* C += A B when add, else C = A B; c has ldc floats a row. One thread. */
+    void (*run)(size_t m, size_t n, size_t k, nas_view a, const float *packed, float *c, size_t ldc,
+                bool add);
+} nas_product;
+
+struct nas_kernels {
+    const char *name; /* as NASLM_CPU spells it */
+    bool (*available)(void);
+    nas_product exact;  /* f32: attention and heads */
+    nas_product linear; /* layers: f32, or bf16 inputs with f32 sums */
+    /* x[i] <- softmax(scale * x)[i] over n > 0 values; returns log sum exp(scale * x). */
+    float (*softmax)(float *x, size_t n, float scale);
+    /* x[i] <- exp(scale * x[i] - log_sum): the same values again. */
+    void (*softmax_again)(float *x, size_t n, float scale, float log_sum);
+    /* Layer norm of n values, eps 1e-5: y = (x - mean) * rstd * w + b; stat gets {mean, rstd}. */
+    void (*norm)(const float *x, const float *w, const float *b, size_t n, float *y, float *stat);
+    /* dx += the gradient of norm at x for the output gradient dy. */
+    void (*norm_back)(const float *x, const float *w, const float *dy, const float *stat, size_t n,
+                      float *dx);
+    float (*dot)(const float *a, const float *b, size_t n);
+};
+
+extern const nas_kernels *const nas_kernels_list[]; /* fastest first, NULL ends */
+
+/* The fastest path this CPU has, or the one that the environment variable NASLM_CPU names: NULL and
+ * NAS_USAGE when it is unknown or this CPU lacks it. */
+const nas_kernels *nas_kernels_choose(nas_err *err);
+/* The path called name, with the same errors. */
+const nas_kernels *nas_kernels_find(const char *name, nas_err *err);
+
+/* ---- products over all threads ---- */
+
+#define NAS_ROWS    96  /* rows of A that one thread takes at a time */
+#define NAS_COLUMNS 256 /* columns of B that one thread takes at a time */
+
+/* B(k,n) packed in blocks of NAS_COLUMNS columns; {0} is empty and memory is reused. */
+typedef struct {
+    const nas_product *product;
+    float *data;
+    size_t k, n, cap;
+} nas_packed;
+
+void nas_packed_fill(nas_packed *packed, const nas_product *product, size_t k, size_t n,
+                     nas_view b);
+void nas_packed_clear(nas_packed *packed);
+
+/* C(m,n) = A(m,k) B, or += when add, in parallel over blocks of C. */
+void nas_linear(size_t m, nas_view a, const nas_packed *b, float *c, size_t ldc, bool add);
+
+/* The instances. */
+extern const nas_kernels nas_kernels_generic, nas_kernels_avx2, nas_kernels_avx512;
+
+#endif

@@ -1,0 +1,148 @@
+#include "surrogate/model_ops.h"
+
+#include "spaces/base/mem.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+#define COLUMNS 64 /* columns of a sum over rows that one thread takes */
+
+size_t nas_spans_longest(nas_spans s)
+{
+    size_t longest = 0;
+    for (size_t i = 0; i < s.n; i++)
+        if (nas_spans_size(s, i) > longest)
+            longest = nas_spans_size(s, i);
+    return longest;
+}
+
+/* to[j] += sum over rows of x[i, j], row after row. */
+static void add_columns(const float *x, size_t rows, size_t n, float *to)
+{
+#pragma omp parallel for schedule(dynamic)
+    for (size_t first = 0; first < n; first += COLUMNS) {
+        size_t width = n - first < COLUMNS ? n - first : COLUMNS;
+        for (size_t i = 0; i < rows; i++)
+            for (size_t j = first; j < first + width; j++)
+                to[j] += x[i * n + j];
+    }
+}
+
+void nas_dense_forward(const nas_model *m, const nas_dense *l, const float *x, size_t rows,
+                       float *y, bool add)
+{
+    const float *b = m->weights + l->bias;
+#pragma omp parallel for
+    for (size_t i = 0; i < rows; i++)
+        for (size_t j = 0; j < l->out; j++)
+            y[i * l->out + j] = b[j] + (add ? y[i * l->out + j] : 0);
+    nas_linear(rows, (nas_view){x, l->in, 1}, &l->forward, y, l->out, true);
+}
+
+void nas_dense_back(const nas_dense *l, const nas_product *product, const float *x,
+                    const float *dy, size_t rows, float *dx, bool add, float *grad,
+                    nas_packed *pack)
+{
+    const size_t piece = 2048; /* rows of x packed at a time */
+    add_columns(dy, rows, l->out, grad + l->bias);
+    for (size_t i = 0; i < rows; i += piece) {
+        size_t k = rows - i < piece ? rows - i : piece;
+        nas_packed_fill(pack, product, k, l->in, (nas_view){x + i * l->in, l->in, 1});
+        nas_linear(l->out, (nas_view){dy + i * l->out, 1, l->out}, pack, grad + l->weight, l->in,
+                   true);
+    }
+    if (dx)
+        nas_linear(rows, (nas_view){dy, l->out, 1}, &l->back, dx, l->in, add);
+}
+
+void nas_norm_forward(const nas_model *m, nas_norm norm, const float *x, size_t rows, float *y,
+                      float *stat)
+{
+    size_t d = m->config.d;
+#pragma omp parallel for
+    for (size_t i = 0; i < rows; i++)
+        m->kernels->norm(x + i * d, m->weights + norm.weight, m->weights + norm.bias, d, y + i * d,
+                         stat + 2 * i);
+}
+
+void nas_norm_back(const nas_model *m, nas_norm norm, const float *x, const float *stat,
+                   const float *dy, size_t rows, float *dx, float *grad)
+{
+    size_t d = m->config.d;
+    float *dw = grad + norm.weight, *db = grad + norm.bias;
+#pragma omp parallel for schedule(dynamic)
+    for (size_t first = 0; first < d; first += COLUMNS) {
+        size_t end = d - first < COLUMNS ? d : first + COLUMNS;
+        for (size_t i = 0; i < rows; i++)
+            for (size_t j = first; j < end; j++) {
+                float g = dy[i * d + j];
+                dw[j] += g * (x[i * d + j] - stat[2 * i]) * stat[2 * i + 1];
+                db[j] += g;
+            }
+    }
+#pragma omp parallel for
+    for (size_t i = 0; i < rows; i++)
+        m->kernels->norm_back(x + i * d, m->weights + norm.weight, dy + i * d, stat + 2 * i, d,
+                              dx + i * d);
+}
+
+void nas_relu_forward(float *h, size_t count)
+{
+#pragma omp parallel for
+    for (size_t i = 0; i < count; i++)
+        h[i] = h[i] > 0 ? h[i] : 0;
+}
+
+void nas_relu_back(const float *h, float *dh, size_t count)
+{
+#pragma omp parallel for
+    for (size_t i = 0; i < count; i++)
+        dh[i] = h[i] > 0 ? dh[i] : 0;
+}
+
+void nas_rotary(const nas_model *m, nas_spans spans, float *qkv, bool back)
+{
+    size_t d = m->config.d, half = d / m->config.heads / 2;
+    float sign = back ? -1 : 1;
+#pragma omp parallel for schedule(dynamic)
+    for (size_t e = 0; e < spans.n; e++)
+        for (size_t i = spans.at[e]; i < spans.at[e + 1]; i++) {
+            const float *turn = m->rotary + (i - spans.at[e]) * half * 2;
+            for (size_t p = 0; p < d; p++) { /* the d pairs of q and k */
+                float *x = qkv + i * 3 * d + 2 * p;
+                float c = turn[p % half * 2], s = sign * turn[p % half * 2 + 1];
+                float even = x[0] * c - x[1] * s;
+                x[1] = x[0] * s + x[1] * c;
+                x[0] = even;
+            }
+        }
+}
+
+void nas_embed_forward(const float *table, const int32_t *ids, size_t rows, size_t d, float *x)
+{
+#pragma omp parallel for
+    for (size_t i = 0; i < rows; i++)
+        memcpy(x + i * d, table + (size_t)ids[i] * d, d * sizeof *x);
+}
+
+void nas_embed_back(float *dtable, const int32_t *ids, size_t rows, size_t d, const float *dx)
+{
+#pragma omp parallel for schedule(dynamic)
+    for (size_t first = 0; first < d; first += COLUMNS) {
+        size_t end = d - first < COLUMNS ? d : first + COLUMNS;
+        for (size_t i = 0; i < rows; i++)
+            for (size_t j = first; j < end; j++)
+                dtable[(size_t)ids[i] * d + j] += dx[i * d + j];
+    }
+}
+
+void nas_add_position(float *x, size_t t, size_t d)
+{
+    for (size_t i = 0; i < d; i += 2) {
+        double angle = (double)t * exp(-(double)i * log(10000) / (double)d);
+        x[i] += (float)sin(angle);
+        if (i + 1 < d)
+            x[i + 1] += (float)cos(angle);
+    }
+}

@@ -8,9 +8,11 @@
 
 const nas_kernels *const nas_kernels_list[] = {
 #if defined(__x86_64__)
-    &nas_kernels_avx512, &nas_kernels_avx2,
+    &nas_kernels_avx512,
+    &nas_kernels_avx2,
 #endif
-    &nas_kernels_generic,  NULL,
+    &nas_kernels_generic,
+    NULL,
 };
 
 const nas_kernels *nas_kernels_find(const char *name, nas_err *err)

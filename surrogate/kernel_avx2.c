@@ -3,11 +3,11 @@
 #pragma GCC target("avx2,fma")
 #include <immintrin.h>
 
-#define W             8
-#define MR            6
-#define FMA(a, b, c)  _mm256_fmadd_ps(a, b, c)
-#define PATH          nas_kernels_avx2
-#define PATH_NAME     "avx2"
+#define W            8
+#define MR           6
+#define FMA(a, b, c) _mm256_fmadd_ps(a, b, c)
+#define PATH         nas_kernels_avx2
+#define PATH_NAME    "avx2"
 
 static _Bool available(void)
 {

@@ -3,11 +3,11 @@
 #pragma GCC target("avx512f,avx512vl,avx512bw,avx512dq,avx2,fma")
 #include <immintrin.h>
 
-#define W             16
-#define MR            14
-#define FMA(a, b, c)  _mm512_fmadd_ps(a, b, c)
-#define PATH          nas_kernels_avx512
-#define PATH_NAME     "avx512"
+#define W            16
+#define MR           14
+#define FMA(a, b, c) _mm512_fmadd_ps(a, b, c)
+#define PATH         nas_kernels_avx512
+#define PATH_NAME    "avx512"
 
 static _Bool available(void)
 {

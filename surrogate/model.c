@@ -245,8 +245,8 @@ static void clear_dense(nas_dense *l)
 static void clear_layers(nas_layer *layers, size_t n)
 {
     for (nas_layer *l = layers; l && l < layers + n; l++) {
-        nas_dense *all[] = {&l->qkv, &l->out, &l->cross_q, &l->cross_kv, &l->cross_out,
-                            &l->up,  &l->down};
+        nas_dense *all[] = {&l->qkv,       &l->out, &l->cross_q, &l->cross_kv,
+                            &l->cross_out, &l->up,  &l->down};
         for (size_t i = 0; i < sizeof all / sizeof *all; i++)
             clear_dense(all[i]);
     }
@@ -279,7 +279,7 @@ static void pack_dense(const nas_model *m, nas_dense *l, const nas_product *prod
 
 static void pack_layer(const nas_model *m, nas_layer *l, bool back)
 {
-    nas_dense *all[] = {&l->qkv, &l->out,     &l->up,       &l->down,
+    nas_dense *all[] = {&l->qkv,     &l->out,      &l->up,       &l->down,
                         &l->cross_q, &l->cross_kv, &l->cross_out};
     for (size_t i = 0; i < (l->cross ? 7 : 4); i++)
         pack_dense(m, all[i], &m->kernels->linear, back);

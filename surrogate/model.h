@@ -50,7 +50,7 @@ typedef struct {
     nas_model_config config;
     const nas_kernels *kernels;
     nas_tensors tensors;
-    float *weights;              /* one block; call nas_model_pack after a change */
+    float *weights; /* one block; call nas_model_pack after a change */
     size_t embedding, target_embedding;
     nas_layer *encoder, *decoder;
     nas_norm memory_norm;

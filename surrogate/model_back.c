@@ -52,8 +52,8 @@ static void cross_back(nas_tape *t, const nas_layer *w, layer_tape *l, nas_spans
     nas_dense_back(&w->cross_out, product, l->cross_mix, t->dx, rows, t->dmix, false, grad,
                    &t->pack);
     nas_attention a = cross_attention(l, spans, memory, d);
-    nas_attention_back(m, &a, l->cross_mix, l->cross_log_sum, t->dmix, t->dwide, t->dkv,
-                       t->dkv + d, &t->scratch);
+    nas_attention_back(m, &a, l->cross_mix, l->cross_log_sum, t->dmix, t->dwide, t->dkv, t->dkv + d,
+                       &t->scratch);
     nas_dense_back(&w->cross_kv, product, t->memory, t->dkv, nas_spans_rows(memory), t->dmemory,
                    true, grad, &t->pack);
     normed_dense_back(t, &w->cross_q, w->norm[1], l->x[1], l->stat[1], t->dwide, rows, grad);
@@ -70,8 +70,8 @@ static void layer_back(nas_tape *t, const nas_layer *w, layer_tape *l, nas_spans
     nas_dense_back(&w->out, &m->kernels->linear, l->mix, t->dx, rows, t->dmix, false, grad,
                    &t->pack);
     nas_attention a = self_attention(l, spans, w->cross, d);
-    nas_attention_back(m, &a, l->mix, l->log_sum, t->dmix, t->dwide, t->dwide + d,
-                       t->dwide + 2 * d, &t->scratch);
+    nas_attention_back(m, &a, l->mix, l->log_sum, t->dmix, t->dwide, t->dwide + d, t->dwide + 2 * d,
+                       &t->scratch);
     if (!w->cross)
         nas_rotary(m, spans, t->dwide, true);
     normed_dense_back(t, &w->qkv, w->norm[0], l->x[0], l->stat[0], t->dwide, rows, grad);

@@ -40,9 +40,8 @@ void nas_dense_forward(const nas_model *m, const nas_dense *l, const float *x, s
     nas_linear(rows, (nas_view){x, l->in, 1}, &l->forward, y, l->out, true);
 }
 
-void nas_dense_back(const nas_dense *l, const nas_product *product, const float *x,
-                    const float *dy, size_t rows, float *dx, bool add, float *grad,
-                    nas_packed *pack)
+void nas_dense_back(const nas_dense *l, const nas_product *product, const float *x, const float *dy,
+                    size_t rows, float *dx, bool add, float *grad, nas_packed *pack)
 {
     const size_t piece = 2048; /* rows of x packed at a time */
     add_columns(dy, rows, l->out, grad + l->bias);

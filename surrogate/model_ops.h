@@ -3,8 +3,8 @@
  *     nas_dense_forward(model, &layer->up, x, rows, h);
  *     nas_dense_back(model, &layer->up, x, dh, rows, dx, grad, &scratch);
  *
- * Rows are tokens of all examples one behind the other, without padding; a nas_spans says where each
- * example lies. Everything runs on all threads, in parallel over outputs: no sum is split over
+ * Rows are tokens of all examples one behind the other, without padding; a nas_spans says where
+ * each example lies. Everything runs on all threads, in parallel over outputs: no sum is split over
  * threads. A "d" in front names the gradient of what follows. */
 #ifndef NAS_SURROGATE_MODEL_OPS_H
 #define NAS_SURROGATE_MODEL_OPS_H
@@ -38,9 +38,8 @@ void nas_dense_forward(const nas_model *m, const nas_dense *l, const float *x, s
                        float *y, bool add);
 /* Adds to the gradients of W and b; dx (rows,in) = dy W, or += when add; dx may be NULL. pack is
  * memory for one packed piece of x. */
-void nas_dense_back(const nas_dense *l, const nas_product *product, const float *x,
-                    const float *dy, size_t rows, float *dx, bool add, float *grad,
-                    nas_packed *pack);
+void nas_dense_back(const nas_dense *l, const nas_product *product, const float *x, const float *dy,
+                    size_t rows, float *dx, bool add, float *grad, nas_packed *pack);
 
 void nas_norm_forward(const nas_model *m, nas_norm norm, const float *x, size_t rows, float *y,
                       float *stat); /* stat (rows,2) */

@@ -29,9 +29,9 @@ struct nas_tape {
     float *block;
     size_t used, cap;
     stack_tape encoder, decoder;
-    float *normed;              /* (most rows,d), of the step at hand */
+    float *normed;               /* (most rows,d), of the step at hand */
     float *memory, *memory_stat; /* (input rows,d), (input rows,2) */
-    float *logits;              /* (output rows,decoder_vocab) */
+    float *logits;               /* (output rows,decoder_vocab) */
     float *dx, *dnormed, *dwide, *dmix, *dmemory, *dkv;
     nas_scratch scratch;
     nas_packed pack;

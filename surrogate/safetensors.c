@@ -27,9 +27,10 @@ static const struct {
     const char *name;
     size_t bytes;
 } dtypes[NAS_DTYPE_COUNT] = {
-    [NAS_F64] = {"F64", 8}, [NAS_F32] = {"F32", 4}, [NAS_F16] = {"F16", 2}, [NAS_BF16] = {"BF16", 2},
-    [NAS_I64] = {"I64", 8}, [NAS_I32] = {"I32", 4}, [NAS_I16] = {"I16", 2}, [NAS_I8] = {"I8", 1},
-    [NAS_U64] = {"U64", 8}, [NAS_U32] = {"U32", 4}, [NAS_U16] = {"U16", 2}, [NAS_U8] = {"U8", 1},
+    [NAS_F64] = {"F64", 8},   [NAS_F32] = {"F32", 4}, [NAS_F16] = {"F16", 2},
+    [NAS_BF16] = {"BF16", 2}, [NAS_I64] = {"I64", 8}, [NAS_I32] = {"I32", 4},
+    [NAS_I16] = {"I16", 2},   [NAS_I8] = {"I8", 1},   [NAS_U64] = {"U64", 8},
+    [NAS_U32] = {"U32", 4},   [NAS_U16] = {"U16", 2}, [NAS_U8] = {"U8", 1},
     [NAS_BOOL] = {"BOOL", 1},
 };
 
@@ -93,8 +94,9 @@ static nas_status read_tensor(nas_safetensor *t, const char *name, const json_t 
         !read_size(json_array_get(offsets, 1), &end) || begin > end || end > size)
         return nas_fail(err, NAS_FAILED, "tensor '%.100s' has data offsets outside the file", name);
     if (__builtin_mul_overflow(t->count, nas_dtype_bytes(t->dtype), &bytes) || bytes != end - begin)
-        return nas_fail(err, NAS_FAILED, "tensor '%.100s' has %zu bytes, its shape needs another size",
-                        name, end - begin);
+        return nas_fail(err, NAS_FAILED,
+                        "tensor '%.100s' has %zu bytes, its shape needs another size", name,
+                        end - begin);
     t->data = base + begin;
     return NAS_OK;
 }

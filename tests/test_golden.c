@@ -1,4 +1,5 @@
-/* Parity with the public regress-lm library: every *.safetensors in the folder NASLM_GOLDEN (default
+/* Parity with the public regress-lm library: every *.safetensors in the folder NASLM_GOLDEN
+ * (default
  * ../shared/golden) holds a small model, inputs, and what the library answers; every tensor there
  * is compared. Values: 1e-4 relative; gradients: 1e-3 of the tensor's largest. */
 #include "spaces/base/mem.h"
@@ -123,8 +124,7 @@ static bool read_batch(golden *g)
         size_t length = g->in_length;
         while (length > 1 && g->tokens[i * g->in_length + length - 1] == 0)
             length--;
-        memmove(g->tokens + g->in_at[i], g->tokens + i * g->in_length,
-                length * sizeof *g->tokens);
+        memmove(g->tokens + g->in_at[i], g->tokens + i * g->in_length, length * sizeof *g->tokens);
         g->in_at[i + 1] = g->in_at[i] + length;
         g->out_at[i + 1] = g->out_at[i] + g->out_length;
     }
@@ -185,8 +185,7 @@ static void greedy(golden *g, nas_tape *tape, int32_t *ids)
         for (size_t e = 0; e < g->n; e++) {
             const float *z = nas_tape_logits(tape) + (e * g->out_length + t) * vocab;
             size_t at = t % (size_t)g->number.length;
-            nas_token_set legal =
-                nas_number_legal(&g->number, ids + e * length + t - at, (int)at);
+            nas_token_set legal = nas_number_legal(&g->number, ids + e * length + t - at, (int)at);
             int32_t best = -1;
             for (int32_t v = 0; v < (int32_t)vocab; v++)
                 if (nas_token_set_has(legal, v) && (best < 0 || z[v] > z[best]))

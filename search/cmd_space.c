@@ -1,0 +1,250 @@
+/* naslm spaces, sample, canon, mutate, cross, cost: what can be said of architectures at once. */
+#include "hw/cost.h"
+#include "search/command.h"
+
+#include <stdio.h>
+
+/* ---- spaces ---- */
+
+static const nas_option SPACES_OPTIONS[] = {NAS_OPTION_FORMAT, {0}};
+
+static nas_status run_spaces(nas_options *options, nas_err *err)
+{
+    static const char *const columns[] = {"space", "genes", "size", "tasks", "string", "about"};
+    nas_report report;
+    nas_status status = nas_command_operands(options, 0, 0, "nothing", err);
+    if (status == NAS_OK)
+        status = nas_report_open(&report, options, columns, 6, err);
+    if (status != NAS_OK)
+        return status;
+    nas_bytes text = {0};
+    for (int i = 0; i < nas_space_count(); i++) {
+        const nas_space *s = nas_spaces[i];
+        nas_report_text(&report, s->name);
+        nas_report_int(&report, s->n_genes);
+        nas_report_real(&report, s->size);
+        nas_bytes_reset(&text);
+        for (int t = 0; t < s->n_tasks; t++)
+            nas_bytes_print(&text, "%s%s", t ? " " : "", s->tasks[t].name);
+        nas_report_text(&report, text.data);
+        nas_report_text(&report, s->syntax);
+        nas_bytes_reset(&text);
+        nas_bytes_print(&text, "%s (%s)", s->title, s->source);
+        nas_report_text(&report, text.data);
+    }
+    nas_bytes_clear(&text);
+    return nas_report_close(&report, err);
+}
+
+const nas_command nas_command_spaces = {"spaces", "[--format F]", "list the search spaces",
+                                        NULL,     SPACES_OPTIONS, run_spaces};
+
+/* ---- sample ---- */
+
+static const nas_option SAMPLE_OPTIONS[] = {
+    NAS_OPTION_SPACE,
+    {"number", 'n', "N", "how many (default 1)", NAS_OPTION_U64},
+    {"unique", 0, NULL, "no two of one isomorphism class", NAS_OPTION_FLAG},
+    NAS_OPTION_SEED,
+    {0}};
+
+enum { UNIQUE_TRIES = 100000 }; /* in a row without a new class: the space is as good as empty */
+
+static nas_status run_sample(nas_options *options, nas_err *err)
+{
+    const nas_space *space = nas_command_space(options, err);
+    if (!space || nas_command_operands(options, 0, 0, "nothing", err) != NAS_OK)
+        return err->code;
+    uint64_t n = nas_options_u64(options, "number", 1), found = 0;
+    bool unique = nas_options_has(options, "unique");
+    nas_rng run = nas_rng_seed(nas_command_seed(options));
+    nas_arch_set seen = {0};
+    nas_bytes text = {0};
+    for (uint64_t i = 0, tries = 0; found < n && tries < UNIQUE_TRIES; i++) {
+        nas_rng rng = nas_rng_child(&run, "sample", i);
+        nas_arch arch, key;
+        nas_space_sample(space, &rng, &arch);
+        bool fresh = true;
+        if (unique) {
+            nas_space_canonical(space, &arch, &key);
+            nas_arch_set_add(&seen, &key, &fresh);
+        }
+        tries = fresh ? 0 : tries + 1;
+        if (!fresh)
+            continue;
+        found++;
+        nas_bytes_reset(&text);
+        nas_space_print(space, &arch, &text);
+        puts(text.data);
+    }
+    nas_arch_set_clear(&seen);
+    nas_bytes_clear(&text);
+    if (found < n)
+        return nas_fail(err, NAS_FAILED, "%s has no %llu different architectures, %llu were found",
+                        space->name, (unsigned long long)n, (unsigned long long)found);
+    return NAS_OK;
+}
+
+const nas_command nas_command_sample = {"sample",
+                                        "-s SPACE [-n N] [--unique] [--seed K]",
+                                        "draw random architectures",
+                                        NULL,
+                                        SAMPLE_OPTIONS,
+                                        run_sample};
+
+/* ---- canon ---- */
+
+static const nas_option CANON_OPTIONS[] = {
+    NAS_OPTION_SPACE,
+    {"functional", 0, NULL, "coarser: the functional class instead of the string", NAS_OPTION_FLAG},
+    NAS_OPTION_FORMAT,
+    {0}};
+
+static nas_status run_canon(nas_options *options, nas_err *err)
+{
+    static const char *const columns[] = {"arch", "canonical", "hash"};
+    const nas_space *space = nas_command_space(options, err);
+    nas_report report;
+    if (!space || nas_command_operands(options, 1, SIZE_MAX, "an architecture", err) != NAS_OK ||
+        nas_report_open(&report, options, columns, 3, err) != NAS_OK)
+        return err->code;
+    nas_arch_input input = {.space = space, .options = options};
+    nas_bytes text = {0};
+    nas_arch arch, canonical;
+    nas_status status;
+    bool functional = nas_options_has(options, "functional");
+    while ((status = nas_arch_input_next(&input, &arch, err)) == NAS_OK) {
+        char hash[33];
+        nas_bytes_reset(&text);
+        nas_space_print(space, &arch, &text);
+        nas_report_text(&report, text.data);
+        nas_bytes_reset(&text);
+        nas_space_canonical(space, &arch, &canonical);
+        if (functional)
+            nas_space_functional(space, &arch, &text);
+        else
+            nas_space_print(space, &canonical, &text);
+        nas_report_text(&report, text.data);
+        nas_space_hash(space, &arch, hash);
+        nas_report_text(&report, hash);
+    }
+    nas_arch_input_clear(&input);
+    nas_bytes_clear(&text);
+    nas_status closed = nas_report_close(&report, err);
+    return status == NAS_EMPTY ? closed : status;
+}
+
+const nas_command nas_command_canon = {"canon",
+                                       "-s SPACE [--functional] ARCH... | -",
+                                       "canonical form and hash of architectures",
+                                       NULL,
+                                       CANON_OPTIONS,
+                                       run_canon};
+
+/* ---- mutate, cross ---- */
+
+static const nas_option OPERATOR_OPTIONS[] = {
+    NAS_OPTION_SPACE,
+    {"number", 'n', "N", "how many children (default 1)", NAS_OPTION_U64},
+    NAS_OPTION_SEED,
+    {0}};
+
+/* Prints n children of one parent (mutate) or two (cross). */
+static nas_status print_children(nas_options *options, size_t parents, nas_err *err)
+{
+    const nas_space *space = nas_command_space(options, err);
+    const char *what = parents == 1 ? "the architecture" : "one of two architectures";
+    nas_arch parent[2], child;
+    if (!space || nas_command_operands(options, parents, parents, what, err) != NAS_OK)
+        return err->code;
+    for (size_t i = 0; i < parents; i++)
+        if (nas_space_parse(space, options->operand[i], &parent[i], err) != NAS_OK)
+            return err->code;
+    uint64_t n = nas_options_u64(options, "number", 1);
+    nas_rng run = nas_rng_seed(nas_command_seed(options));
+    nas_bytes text = {0};
+    for (uint64_t i = 0; i < n; i++) {
+        nas_rng rng = nas_rng_child(&run, parents == 1 ? "mutate" : "cross", i);
+        if (parents == 1)
+            nas_space_mutate(space, &rng, &parent[0], &child);
+        else
+            nas_space_cross(space, &rng, &parent[0], &parent[1], &child);
+        nas_bytes_reset(&text);
+        nas_space_print(space, &child, &text);
+        puts(text.data);
+    }
+    nas_bytes_clear(&text);
+    if (parents == 1 && nas_arch_same(&parent[0], &child) && n)
+        return nas_fail(err, NAS_FAILED, "'%s' has no neighbour in %s", options->operand[0],
+                        space->name);
+    return NAS_OK;
+}
+
+static nas_status run_mutate(nas_options *options, nas_err *err)
+{
+    return print_children(options, 1, err);
+}
+
+static nas_status run_cross(nas_options *options, nas_err *err)
+{
+    return print_children(options, 2, err);
+}
+
+const nas_command nas_command_mutate = {"mutate",
+                                        "-s SPACE [-n N] [--seed K] ARCH",
+                                        "random neighbours of an architecture",
+                                        NULL,
+                                        OPERATOR_OPTIONS,
+                                        run_mutate};
+const nas_command nas_command_cross = {"cross",
+                                       "-s SPACE [-n N] [--seed K] ARCH ARCH",
+                                       "random children of two architectures",
+                                       NULL,
+                                       OPERATOR_OPTIONS,
+                                       run_cross};
+
+/* ---- cost ---- */
+
+static const nas_option COST_OPTIONS[] = {
+    NAS_OPTION_SPACE, NAS_OPTION_TASK, NAS_OPTION_FORMAT, {0}};
+
+static nas_status run_cost(nas_options *options, nas_err *err)
+{
+    static const char *const columns[] = {"arch", "params", "macs", "activation_bytes", "convs"};
+    const nas_space *space = nas_command_space(options, err);
+    const nas_task *task = space ? nas_command_task(options, space, err) : NULL;
+    nas_report report;
+    if (!task || nas_command_operands(options, 1, SIZE_MAX, "an architecture", err) != NAS_OK ||
+        nas_report_open(&report, options, columns, 5, err) != NAS_OK)
+        return err->code;
+    nas_arch_input input = {.space = space, .options = options};
+    nas_bytes text = {0};
+    nas_arch arch;
+    nas_status status;
+    while ((status = nas_arch_input_next(&input, &arch, err)) == NAS_OK) {
+        nas_cost cost;
+        nas_graph *graph = nas_space_build(space, &arch, task);
+        status = nas_cost_of(graph, &cost, err);
+        nas_graph_free(graph);
+        if (status != NAS_OK)
+            break;
+        nas_bytes_reset(&text);
+        nas_space_print(space, &arch, &text);
+        nas_report_text(&report, text.data);
+        nas_report_int(&report, cost.params);
+        nas_report_int(&report, cost.macs);
+        nas_report_int(&report, cost.activation_bytes);
+        nas_report_int(&report, cost.convs);
+    }
+    nas_arch_input_clear(&input);
+    nas_bytes_clear(&text);
+    nas_status closed = nas_report_close(&report, err);
+    return status == NAS_EMPTY ? closed : status;
+}
+
+const nas_command nas_command_cost = {"cost",
+                                      "-s SPACE [--task T] ARCH... | -",
+                                      "parameters, MACs, memory and convolutions",
+                                      NULL,
+                                      COST_OPTIONS,
+                                      run_cost};

@@ -1,0 +1,75 @@
+#include "search/command.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/random.h>
+
+const nas_space *nas_command_space(const nas_options *options, nas_err *err)
+{
+    const char *name = nas_options_text(options, "space", NULL);
+    if (!name) {
+        nas_fail(err, NAS_USAGE, "option '--space' is missing (see 'naslm spaces')");
+        return NULL;
+    }
+    return nas_space_need(name, err);
+}
+
+const nas_task *nas_command_task(const nas_options *options, const nas_space *space, nas_err *err)
+{
+    return nas_space_task(space, nas_options_text(options, "task", NULL), err);
+}
+
+uint64_t nas_command_seed(const nas_options *options)
+{
+    if (nas_options_has(options, "seed"))
+        return nas_options_u64(options, "seed", 0);
+    uint32_t seed = 0;
+    if (getrandom(&seed, sizeof seed, 0) != sizeof seed)
+        seed = 1;
+    fprintf(stderr, "seed: %u\n", seed);
+    return seed;
+}
+
+nas_status nas_command_operands(const nas_options *options, size_t low, size_t high,
+                                const char *what, nas_err *err)
+{
+    if (options->n_operand < low)
+        return nas_fail(err, NAS_USAGE, "%s is missing", what);
+    if (options->n_operand > high)
+        return nas_fail(err, NAS_USAGE, "'%s' is one operand too many", options->operand[high]);
+    return NAS_OK;
+}
+
+nas_status nas_arch_input_next(nas_arch_input *in, nas_arch *arch, nas_err *err)
+{
+    while (in->next < in->options->n_operand) {
+        const char *operand = in->options->operand[in->next];
+        if (strcmp(operand, "-")) {
+            in->next++;
+            return nas_space_parse(in->space, operand, arch, err);
+        }
+        ssize_t length = getline(&in->text, &in->cap, stdin);
+        if (length < 0) {
+            in->next++;
+            in->line = 0;
+            continue;
+        }
+        in->line++;
+        while (length > 0 && (in->text[length - 1] == '\n' || in->text[length - 1] == '\r'))
+            in->text[--length] = '\0';
+        if (length == 0)
+            continue;
+        if (nas_space_parse(in->space, in->text, arch, err) != NAS_OK) {
+            nas_fail_in(err, "standard input, line %zu", in->line);
+            return err->code = NAS_FAILED;
+        }
+        return NAS_OK;
+    }
+    return NAS_EMPTY;
+}
+
+void nas_arch_input_clear(nas_arch_input *input)
+{
+    free(input->text);
+    input->text = NULL;
+}

@@ -1,0 +1,108 @@
+/* The program naslm: finds the subcommand, reads its options, runs it, turns a status into a
+ * sentence and an exit code. */
+#include "search/command.h"
+
+#include <ctype.h>
+#include <stdio.h>
+
+extern const nas_command nas_command_spaces, nas_command_sample, nas_command_cost,
+    nas_command_canon, nas_command_mutate, nas_command_cross;
+
+static const nas_command *const COMMANDS[] = {
+    &nas_command_spaces, &nas_command_sample, &nas_command_cost,
+    &nas_command_canon,  &nas_command_mutate, &nas_command_cross,
+};
+enum { N_COMMANDS = sizeof COMMANDS / sizeof *COMMANDS };
+
+static void print_help(void)
+{
+    puts("Usage: naslm COMMAND [OPTION...]\n\n"
+         "Neural architecture search with a regression language model.\n");
+    for (int i = 0; i < N_COMMANDS; i++)
+        printf("  %-8s %s\n", COMMANDS[i]->name, COMMANDS[i]->summary);
+    puts("\n'naslm COMMAND --help' tells more. Exit codes: 0 done, 1 the work failed, 2 wrong\n"
+         "usage, 3 nothing feasible or differences found, 130/143 stopped by a signal.");
+}
+
+static void print_command_help(const nas_command *command)
+{
+    nas_bytes text = {0};
+    nas_bytes_print(&text, "Usage: naslm %s %s\n\n%c%s.\n\n", command->name, command->usage,
+                    toupper((unsigned char)command->summary[0]), command->summary + 1);
+    nas_options_help(&text, command->options);
+    nas_bytes_puts(&text, "      --help                  this text\n");
+    if (command->details)
+        nas_bytes_print(&text, "\n%s\n", command->details);
+    fputs(text.data, stdout);
+    nas_bytes_clear(&text);
+}
+
+static nas_status report_error(const nas_err *err, const char *command)
+{
+    fflush(stdout);
+    fprintf(stderr, "naslm: error: %s\n", err->text);
+    if (err->code == NAS_USAGE)
+        fprintf(stderr, command ? "Try 'naslm %s --help'.\n" : "Try 'naslm --help'.\n", command);
+    return err->code;
+}
+
+static nas_status run_command(const nas_command *command, int argc, char **argv)
+{
+    nas_err err = {0};
+    for (int i = 1; i < argc && strcmp(argv[i], "--"); i++)
+        if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) {
+            print_command_help(command);
+            return NAS_OK;
+        }
+    nas_options options = {0};
+    nas_status status = nas_options_read(&options, command->options, argc, argv, &err);
+    if (status == NAS_OK)
+        status = command->run(&options, &err);
+    nas_options_clear(&options);
+    if (err.code != NAS_OK)
+        report_error(&err, command->name);
+    return status;
+}
+
+static nas_status unknown_command(const char *name)
+{
+    const char *names[N_COMMANDS];
+    char hint[100];
+    nas_err err = {0};
+    for (int i = 0; i < N_COMMANDS; i++)
+        names[i] = COMMANDS[i]->name;
+    nas_fail(&err, NAS_USAGE, "unknown command '%s'%s", name,
+             nas_hint(hint, sizeof hint, name, names, N_COMMANDS));
+    return report_error(&err, NULL);
+}
+
+static nas_status dispatch(int argc, char **argv)
+{
+    if (argc < 2) {
+        nas_err err = {0};
+        nas_fail(&err, NAS_USAGE, "a command is missing");
+        return report_error(&err, NULL);
+    }
+    if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
+        print_help();
+        return NAS_OK;
+    }
+    if (!strcmp(argv[1], "--version")) {
+        printf("naslm %s\n", NAS_VERSION);
+        return NAS_OK;
+    }
+    for (int i = 0; i < N_COMMANDS; i++)
+        if (!strcmp(argv[1], COMMANDS[i]->name))
+            return run_command(COMMANDS[i], argc - 1, argv + 1);
+    return unknown_command(argv[1]);
+}
+
+int main(int argc, char **argv)
+{
+    nas_status status = dispatch(argc, argv);
+    if ((fflush(stdout) || ferror(stdout)) && status == NAS_OK) {
+        fputs("naslm: error: cannot write to standard output\n", stderr);
+        status = NAS_FAILED;
+    }
+    return (int)status;
+}

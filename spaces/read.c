@@ -71,7 +71,7 @@ bool nas_read_word(nas_reader *reader, const char *const *words, int n, const ch
     while (isalnum((unsigned char)start[length]) || start[length] == '_')
         length++;
     if (length == 0)
-        return nas_read_fault(reader, start, "an %s expected, %s", what, found(reader, text));
+        return nas_read_fault(reader, start, "%s expected, %s", what, found(reader, text));
     snprintf(word, sizeof word, "%.*s", (int)(length < 63 ? length : 63), start);
     reader->at += length;
     for (int i = 0; i < n; i++)
@@ -81,6 +81,15 @@ bool nas_read_word(nas_reader *reader, const char *const *words, int n, const ch
         }
     return nas_read_fault(reader, start, "unknown %s '%s'%s", what, word,
                           nas_hint(hint, sizeof hint, word, words, (size_t)n));
+}
+
+bool nas_read_quoted(nas_reader *reader, const char *const *words, int n, const char *what,
+                     int *index)
+{
+    char quote = nas_read_peek(reader, '"') ? '"' : nas_read_peek(reader, '\'') ? '\'' : 0;
+    if (quote)
+        nas_read_char(reader, quote);
+    return nas_read_word(reader, words, n, what, index) && (!quote || nas_read_char(reader, quote));
 }
 
 nas_status nas_read_end(nas_reader *reader)

@@ -26,6 +26,9 @@ bool nas_read_number(nas_reader *reader, int digits, int low, int high, int *val
 /* A word of letters, digits and '_' that is one of words; *index is which. what: for the fault. */
 bool nas_read_word(nas_reader *reader, const char *const *words, int n, const char *what,
                    int *index);
+/* The same for a word that may stand in single or double quotes. */
+bool nas_read_quoted(nas_reader *reader, const char *const *words, int n, const char *what,
+                     int *index);
 /* NAS_OK when nothing but blanks is left and nothing failed. */
 nas_status nas_read_end(nas_reader *reader);
 /* Reports a fault at the column of at (NULL: here); returns false. */

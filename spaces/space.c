@@ -9,10 +9,12 @@
 /* ---- the list: one line a space ---- */
 
 extern const nas_space nas_space_nb201;
+extern const nas_space nas_space_hiaml;
 extern const nas_space nas_space_toy;
 
 const nas_space *const nas_spaces[] = {
     &nas_space_nb201,
+    &nas_space_hiaml,
     &nas_space_toy,
 };
 

@@ -33,6 +33,11 @@ int nas_block_mul(nas_body body, int a, int b)
     return nas_body_op(body, NAS_OP_MUL, (int[]){a, b}, 2, NULL);
 }
 
+int nas_block_flatten(nas_body body, int x)
+{
+    return nas_body_op(body, NAS_OP_FLATTEN, &x, 1, (nas_attr[]){ints(1, (int64_t[]){1})});
+}
+
 int nas_block_scale(nas_body body, int x, float value)
 {
     return nas_body_op(body, NAS_OP_SCALE, &x, 1, (nas_attr[]){real(value)});
@@ -146,6 +151,135 @@ int nas_block_conv(nas_body body, int x, nas_conv c)
     return nas_body_call(body, name, &x, 1, arg);
 }
 
+/* ---- mobile blocks ---- */
+
+int nas_block_squeeze(nas_body body, int x, int64_t channels, int64_t squeeze, nas_act act,
+                      nas_act gate)
+{
+    char name[48];
+    snprintf(name, sizeof name, "se_%s_%s", ACT_NAME[act], ACT_NAME[gate]);
+    nas_body own;
+    if (nas_graph_function(body.graph, name, 1, (const char *const[]){"c", "q"}, 2, true, &own)) {
+        const int64_t c = NAS_FORMAL(0), q = NAS_FORMAL(1);
+        int y = plain(own, NAS_OP_GLOBALAVGPOOL, 0);
+        y = nas_block_conv(own, y, (nas_conv){.i = c, .o = q, .k = 1, .bias = true, .act = act});
+        y = nas_block_conv(own, y, (nas_conv){.i = q, .o = c, .k = 1, .bias = true, .act = gate});
+        nas_body_return(own, nas_block_mul(own, 0, y));
+    }
+    return nas_body_call(body, name, &x, 1, (int64_t[]){channels, squeeze});
+}
+
+/* The maps stay as they are in memory: (H, W) become dimensions (W, H) of the reshaped tensor,
+ * which only says that their product is kept, so no size of a map is needed. */
+int nas_block_shuffle(nas_body body, int x, int64_t channels, int64_t each, int group)
+{
+    char name[32];
+    snprintf(name, sizeof name, "shuffle%d", group);
+    nas_body own;
+    if (nas_graph_function(body.graph, name, 1, (const char *const[]){"c", "h"}, 2, true, &own)) {
+        const int64_t split[] = {0, group, NAS_FORMAL(1), 0, -1},
+                      join[] = {0, NAS_FORMAL(0), -1, 0};
+        int y = nas_body_op(own, NAS_OP_RESHAPE, (int[]){0}, 1, (nas_attr[]){ints(5, split)});
+        y = nas_body_op(own, NAS_OP_TRANSPOSE, &y, 1,
+                        (nas_attr[]){ints(5, (int64_t[]){0, 2, 1, 3, 4})});
+        nas_body_return(own, nas_body_op(own, NAS_OP_RESHAPE, &y, 1, (nas_attr[]){ints(4, join)}));
+    }
+    return nas_body_call(body, name, &x, 1, (int64_t[]){channels, each});
+}
+
+int64_t nas_channels(int64_t n)
+{
+    int64_t c = n < 12 ? 8 : (n + 4) / 8 * 8;
+    return 10 * c < 9 * n ? c + 8 : c;
+}
+
+static bool mbconv_adds(const nas_mbconv *b)
+{
+    return b->s == 1 && b->i == b->o;
+}
+
+static void mbconv_name(const nas_mbconv *b, char name[48])
+{
+    char stride[16] = "", group[16] = "";
+    if (b->s != 1)
+        snprintf(stride, sizeof stride, "s%d", b->s);
+    if (b->group != 1)
+        snprintf(group, sizeof group, "g%d", b->group);
+    snprintf(name, 48, "%s%d%s%s%s_%s%s%s", b->e ? "mb" : "sep", b->k, stride, group,
+             b->squeeze ? "_se" : "", ACT_NAME[b->act], b->eps3 ? "_bn3" : "",
+             mbconv_adds(b) ? "_add" : "");
+}
+
+/* The block on node 0 of body; channel counts are formals, each: channels of a group. */
+static int mbconv_body(nas_body body, const nas_mbconv *b, int64_t each, bool adds)
+{
+    int64_t e = b->e ? b->e : b->i;
+    bool grouped = b->group > 1, swish = b->act == NAS_ACT_SWISH;
+    nas_conv point = {.k = 1, .group = b->group, .bn = true, .eps3 = b->eps3}, expand = point;
+    int y = 0;
+    expand.i = grouped ? each : b->i;
+    expand.o = e;
+    expand.act = b->act;
+    if (b->e)
+        y = nas_block_conv(body, y, expand);
+    if (grouped)
+        y = nas_block_shuffle(body, y, e, each, b->group);
+    y = nas_block_conv(body, y,
+                       (nas_conv){.o = e,
+                                  .k = b->k,
+                                  .s = b->s,
+                                  .group = NAS_DEPTHWISE,
+                                  .bn = true,
+                                  .eps3 = b->eps3,
+                                  .act = b->act});
+    if (b->squeeze)
+        y = nas_block_squeeze(body, y, e, b->squeeze, swish ? NAS_ACT_SWISH : NAS_ACT_RELU,
+                              swish ? NAS_ACT_SIGMOID : NAS_ACT_HSIGMOID);
+    point.i = grouped ? each : e;
+    point.o = b->o;
+    y = nas_block_conv(body, y, point);
+    return adds ? nas_block_add(body, 0, y) : y;
+}
+
+/* Attributes of a call and the formals that stand for them in the body. */
+typedef struct {
+    const char *name[8];
+    int64_t arg[8];
+    int n;
+} formals;
+
+static int64_t bind(formals *f, const char *name, int64_t arg)
+{
+    f->name[f->n] = name;
+    f->arg[f->n] = arg;
+    return NAS_FORMAL(f->n++);
+}
+
+int nas_block_mbconv(nas_body body, int x, nas_mbconv b)
+{
+    b.s = b.s ? b.s : 1;
+    b.group = b.group ? b.group : 1;
+    assert(b.group == 1 || b.e == b.i);
+    char name[48];
+    mbconv_name(&b, name);
+    bool adds = mbconv_adds(&b);
+    formals f = {.n = 0};
+    nas_mbconv inner = b;
+    int64_t each = 0;
+    inner.i = bind(&f, adds ? "c" : "i", b.i);
+    if (b.group > 1)
+        each = bind(&f, "h", b.i / b.group);
+    if (b.e)
+        inner.e = b.group > 1 ? inner.i : bind(&f, "e", b.e);
+    if (b.squeeze)
+        inner.squeeze = bind(&f, "q", b.squeeze);
+    inner.o = adds ? inner.i : bind(&f, "o", b.o);
+    nas_body own;
+    if (nas_graph_function(body.graph, name, 1, f.name, f.n, true, &own))
+        nas_body_return(own, mbconv_body(own, &inner, each, adds));
+    return nas_body_call(body, name, &x, 1, f.arg);
+}
+
 /* ---- the rest ---- */
 
 int nas_block_pool(nas_body body, int x, nas_pool p)
@@ -198,8 +332,7 @@ int nas_block_head(nas_body body, int x, int64_t i, int64_t o)
     nas_body own;
     if (nas_graph_function(body.graph, "head", 1, (const char *const[]){"i", "o"}, 2, true, &own)) {
         int pooled = plain(own, NAS_OP_GLOBALAVGPOOL, 0);
-        int flat =
-            nas_body_op(own, NAS_OP_FLATTEN, &pooled, 1, (nas_attr[]){ints(1, (int64_t[]){1})});
+        int flat = nas_block_flatten(own, pooled);
         nas_body_return(own, nas_block_linear(own, flat, NAS_FORMAL(0), NAS_FORMAL(1)));
     }
     return nas_body_call(body, "head", &x, 1, (int64_t[]){i, o});

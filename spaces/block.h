@@ -39,6 +39,34 @@ typedef struct {
 /* [activation] convolution [batch norm] [activation]; pads (k - 1) / 2 * dilation on every side. */
 int nas_block_conv(nas_body body, int x, nas_conv conv);
 
+/* Squeeze-excite: x times a gate per channel from its mean, through `squeeze` channels; both 1x1
+ * convolutions have a bias. se_relu_hsigmoid <c, q>. */
+int nas_block_squeeze(nas_body body, int x, int64_t channels, int64_t squeeze, nas_act act,
+                      nas_act gate);
+
+/* Channels in `group` groups of `each`: the first of every group, the second of every group, … */
+int nas_block_shuffle(nas_body body, int x, int64_t channels, int64_t each, int group);
+
+/* Inverted residual block (MobileNetV2): [1x1 to e, act] depthwise k x k, act [squeeze-excite]
+ * 1x1 to o; adds x when stride and width keep the shape. Squeeze-excite is that of MobileNetV3
+ * (ReLU inside, hard sigmoid gate), with swish that of EfficientNet (swish inside, sigmoid gate).
+ * With groups, both 1x1 are grouped, channels are shuffled before the depthwise, and e = i. Names:
+ * mb5s2_se_hswish <i, e, q, o>, mb3_relu_add <c, e>, mb3g2_relu <i, h, o>, sep3_relu_add <c>. */
+typedef struct {
+    int64_t i, e, o; /* channels read, inside (0: no 1x1 before the depthwise, e = i), written */
+    int64_t squeeze; /* channels inside squeeze-excite; 0: none */
+    int k, s;        /* of the depthwise convolution; s 0: 1 */
+    int group;       /* of the 1x1 convolutions; 0: 1 */
+    bool eps3;
+    nas_act act;
+} nas_mbconv;
+
+int nas_block_mbconv(nas_body body, int x, nas_mbconv block);
+
+/* The multiple of 8 nearest to n, at least 8 and at least 0.9 n: mobile networks' channel counts.
+ */
+int64_t nas_channels(int64_t n);
+
 typedef struct {
     nas_op_id op; /* NAS_OP_MAXPOOL or NAS_OP_AVGPOOL */
     int k, s;     /* s 0: 1 */
@@ -57,6 +85,7 @@ int nas_block_head(nas_body body, int x, int64_t i, int64_t o);
 /* Plain operators. */
 int nas_block_act(nas_body body, int x, nas_act act); /* NAS_ACT_NONE: x itself */
 int nas_block_add(nas_body body, int a, int b);
+int nas_block_flatten(nas_body body, int x); /* all dimensions but the batch */
 int nas_block_mul(nas_body body, int a, int b);
 int nas_block_scale(nas_body body, int x, float value);
 int nas_block_concat(nas_body body, const int *in, int n); /* channels; one input: itself */

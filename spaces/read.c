@@ -61,6 +61,19 @@ bool nas_read_number(nas_reader *reader, int digits, int low, int high, int *val
     return !reader->failed;
 }
 
+bool nas_read_digit(nas_reader *reader, const char *digits, int *index)
+{
+    char text[24];
+    nas_read_peek(reader, 0);
+    const char *hit = *reader->at ? strchr(digits, *reader->at) : NULL;
+    if (!hit)
+        return nas_read_fault(reader, NULL, "a digit of %s expected, %s", digits,
+                              found(reader, text));
+    *index = (int)(hit - digits);
+    reader->at++;
+    return !reader->failed;
+}
+
 bool nas_read_word(nas_reader *reader, const char *const *words, int n, const char *what,
                    int *index)
 {

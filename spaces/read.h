@@ -23,6 +23,8 @@ bool nas_read_peek(nas_reader *reader, char c);
 bool nas_read_char(nas_reader *reader, char c);
 /* A decimal number of at most digits digits within low..high. */
 bool nas_read_number(nas_reader *reader, int digits, int low, int high, int *value);
+/* One character of digits ("357"); *index is which. */
+bool nas_read_digit(nas_reader *reader, const char *digits, int *index);
 /* A word of letters, digits and '_' that is one of words; *index is which. what: for the fault. */
 bool nas_read_word(nas_reader *reader, const char *const *words, int n, const char *what,
                    int *index);

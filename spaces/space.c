@@ -8,15 +8,29 @@
 
 /* ---- the list: one line a space ---- */
 
+extern const nas_space nas_space_fbnet;
 extern const nas_space nas_space_nb201;
 extern const nas_space nas_space_hiaml;
+extern const nas_space nas_space_mnasnet;
+extern const nas_space nas_space_ofa_mb;
+extern const nas_space nas_space_ofa_mb_w12;
+extern const nas_space nas_space_ofa_pn;
+extern const nas_space nas_space_ofa_rn;
 extern const nas_space nas_space_toy;
 
+/* clang-format off */
 const nas_space *const nas_spaces[] = {
     &nas_space_nb201,
     &nas_space_hiaml,
+    &nas_space_fbnet,
+    &nas_space_mnasnet,
+    &nas_space_ofa_mb,
+    &nas_space_ofa_mb_w12,
+    &nas_space_ofa_pn,
+    &nas_space_ofa_rn,
     &nas_space_toy,
 };
+/* clang-format on */
 
 int nas_space_count(void)
 {

@@ -84,8 +84,7 @@ const nas_space nas_space_mnasnet = {
     .name = "mnasnet",
     .title = "MnasNet blocks of Accel-NASBench",
     .source = "Ahmad et al., DAC 2024; Tan et al., CVPR 2019",
-    .syntax = "E/K/L/SE: expansion 1 4 6, kernel 3 5, layers 1-3 (sixth block: 1-4), "
-              "squeeze-excite 0 1, 7 digits each",
+    .syntax = "E/K/L/SE, 7 digits each",
     .tasks = TASKS,
     .n_tasks = 1,
     .size = 104485552128,

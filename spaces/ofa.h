@@ -45,8 +45,4 @@ nas_status nas_ofa_parse(const nas_space *space, const char *text, nas_arch *out
     .tidy = nas_ofa_tidy, .sample = nas_ofa_sample, .mutate = nas_ofa_mutate,                      \
     .cross = nas_ofa_cross, .print = nas_ofa_print, .parse = nas_ofa_parse
 
-#define NAS_OFA_SYNTAX_KE                                                                          \
-    "R/D/KS/E: resolution 128-256 (multiple of 4), depths, kernels 3 5 7 and expansions 3 4 6 "    \
-    "of every slot, 0 for unused ones"
-
 #endif

@@ -104,8 +104,7 @@ const nas_space nas_space_ofa_rn = {
     .name = "ofa-rn",
     .title = "once-for-all ResNet-50D",
     .source = "Cai et al., ICLR 2020",
-    .syntax = "R/D/E/W: resolution 128-256 (multiple of 4), depths (stem 0 2, stages 0-2), "
-              "expansion 0-2 (0.2 0.25 0.35) of 18 slots, width 0-2 (0.65 0.8 1) of 6",
+    .syntax = "R/D/E/W: expansions and widths 0-2",
     .tasks = TASKS,
     .n_tasks = 1,
     .size = 61472869924050.0,

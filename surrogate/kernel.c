@@ -8,10 +8,15 @@
 
 const nas_kernels *const nas_kernels_list[] = {
 #if defined(__x86_64__)
+    &nas_kernels_amx_bf16,
+    &nas_kernels_avx512_bf16,
     &nas_kernels_avx512,
     &nas_kernels_avx2,
-#endif
     &nas_kernels_generic,
+    &nas_kernels_avx2_bf16,
+#else
+    &nas_kernels_generic,
+#endif
     NULL,
 };
 

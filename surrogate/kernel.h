@@ -2,7 +2,7 @@
  *
  *     const nas_kernels *kernels = nas_kernels_choose(&err);      // best path, or NASLM_CPU
  *     nas_packed w = {0};
- *     nas_packed_fill(&w, &kernels->linear, k, n, (nas_view){weights, 1, k}); // W(n,k)^T
+ *     nas_packed_fill(&w, kernels->linear, k, n, (nas_view){weights, 1, k}); // W(n,k)^T
  *     nas_linear(rows, (nas_view){x, k, 1}, &w, y, n, false);             // y = x W^T
  *
  * One row of nas_kernels_list is one path. "generic" is plain C and the specification of the
@@ -22,8 +22,6 @@ typedef struct {
     size_t row, col;
 } nas_view;
 
-typedef struct nas_kernels nas_kernels;
-
 /* Both halves of a product C(m,n) = A(m,k) B(k,n); B is rearranged first, once for many A. */
 typedef struct {
     size_t (*size)(size_t k, size_t n); /* floats that pack writes */
@@ -33,11 +31,8 @@ typedef struct {
                 bool add);
 } nas_product;
 
-struct nas_kernels {
-    const char *name; /* as NASLM_CPU spells it */
-    bool (*available)(void);
-    nas_product exact;  /* f32: attention and heads */
-    nas_product linear; /* layers: f32, or bf16 inputs with f32 sums */
+/* Operations on one row of n > 0 floats. */
+typedef struct {
     /* x[i] <- softmax(scale * x)[i] over n > 0 values; returns log sum exp(scale * x). */
     float (*softmax)(float *x, size_t n, float scale);
     /* x[i] <- exp(scale * x[i] - log_sum): the same values again. */
@@ -48,7 +43,15 @@ struct nas_kernels {
     void (*norm_back)(const float *x, const float *w, const float *dy, const float *stat, size_t n,
                       float *dx);
     float (*dot)(const float *a, const float *b, size_t n);
-};
+} nas_rows;
+
+typedef struct {
+    const char *name; /* as NASLM_CPU spells it */
+    bool (*available)(void);
+    const nas_product *exact;  /* f32: attention and heads */
+    const nas_product *linear; /* layers: f32, or bf16 inputs with f32 sums */
+    const nas_rows *rows;
+} nas_kernels;
 
 extern const nas_kernels *const nas_kernels_list[]; /* fastest first, NULL ends */
 
@@ -77,7 +80,13 @@ void nas_packed_clear(nas_packed *packed);
 /* C(m,n) = A(m,k) B, or += when add, in parallel over blocks of C. */
 void nas_linear(size_t m, nas_view a, const nas_packed *b, float *c, size_t ldc, bool add);
 
-/* The instances. */
+/* ---- the paths ---- */
+
 extern const nas_kernels nas_kernels_generic, nas_kernels_avx2, nas_kernels_avx512;
+extern const nas_kernels nas_kernels_avx512_bf16, nas_kernels_amx_bf16; /* products by oneDNN */
+extern const nas_kernels nas_kernels_avx2_bf16; /* rounds like them on a CPU without bf16: slow */
+
+extern const nas_product nas_product_avx512;
+extern const nas_rows nas_rows_avx512;
 
 #endif

@@ -1,4 +1,4 @@
-/* The path of CPUs with AVX2 and FMA. */
+/* The paths of CPUs with AVX2 and FMA: f32, and one that rounds as bf16 instructions do. */
 #if defined(__x86_64__)
 #pragma GCC target("avx2,fma")
 #include <immintrin.h>
@@ -6,13 +6,41 @@
 #define W            8
 #define MR           6
 #define FMA(a, b, c) _mm256_fmadd_ps(a, b, c)
-#define PATH         nas_kernels_avx2
-#define PATH_NAME    "avx2"
 
-static _Bool available(void)
+#include "spaces/base/mem.h"
+#include "surrogate/kernel_body.inc"
+#include "surrogate/safetensors.h"
+
+#include <stdlib.h>
+
+static bool available(void)
 {
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
 }
 
-#include "surrogate/kernel_body.inc"
+static const nas_product product = {packed_size, pack, run};
+static const nas_rows rows = {softmax, softmax_again, norm, norm_back, dot};
+/* The inputs rounded to bf16, as the paths with bf16 instructions do. */
+static void pack_rounded(size_t k, size_t n, nas_view b, float *packed)
+{
+    pack(k, n, b, packed);
+    for (size_t i = 0; i < packed_size(k, n); i++)
+        packed[i] = nas_bf16_to_float(nas_bf16_from_float(packed[i]));
+}
+
+static void run_rounded(size_t m, size_t n, size_t k, nas_view a, const float *b, float *c,
+                        size_t ldc, bool add)
+{
+    float *copy = nas_alloc(m * k * sizeof *copy);
+    for (size_t i = 0; i < m; i++)
+        for (size_t l = 0; l < k; l++)
+            copy[i * k + l] = nas_bf16_to_float(nas_bf16_from_float(a.data[i * a.row + l * a.col]));
+    run(m, n, k, (nas_view){copy, k, 1}, b, c, ldc, add);
+    free(copy);
+}
+
+static const nas_product rounded = {packed_size, pack_rounded, run_rounded};
+const nas_kernels nas_kernels_avx2_bf16 = {"avx2-bf16", available, &product, &rounded, &rows};
+
+const nas_kernels nas_kernels_avx2 = {"avx2", available, &product, &product, &rows};
 #endif

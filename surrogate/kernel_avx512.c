@@ -6,14 +6,17 @@
 #define W            16
 #define MR           14
 #define FMA(a, b, c) _mm512_fmadd_ps(a, b, c)
-#define PATH         nas_kernels_avx512
-#define PATH_NAME    "avx512"
 
-static _Bool available(void)
+#include "surrogate/kernel_body.inc"
+
+static bool available(void)
 {
     return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
            __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq");
 }
 
-#include "surrogate/kernel_body.inc"
+const nas_product nas_product_avx512 = {packed_size, pack, run};
+const nas_rows nas_rows_avx512 = {softmax, softmax_again, norm, norm_back, dot};
+const nas_kernels nas_kernels_avx512 = {"avx512", available, &nas_product_avx512,
+                                        &nas_product_avx512, &nas_rows_avx512};
 #endif

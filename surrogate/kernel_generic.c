@@ -90,14 +90,7 @@ static float dot(const float *a, const float *b, size_t n)
     return sum;
 }
 
-const nas_kernels nas_kernels_generic = {
-    .name = "generic",
-    .available = always,
-    .exact = {packed_size, pack, run},
-    .linear = {packed_size, pack, run},
-    .softmax = softmax,
-    .softmax_again = softmax_again,
-    .norm = norm,
-    .norm_back = norm_back,
-    .dot = dot,
-};
+static const nas_product product = {packed_size, pack, run};
+static const nas_rows rows = {softmax, softmax_again, norm, norm_back, dot};
+
+const nas_kernels nas_kernels_generic = {"generic", always, &product, &product, &rows};

@@ -282,7 +282,7 @@ static void pack_layer(const nas_model *m, nas_layer *l, bool back)
     nas_dense *all[] = {&l->qkv,     &l->out,      &l->up,       &l->down,
                         &l->cross_q, &l->cross_kv, &l->cross_out};
     for (size_t i = 0; i < (l->cross ? 7 : 4); i++)
-        pack_dense(m, all[i], &m->kernels->linear, back);
+        pack_dense(m, all[i], m->kernels->linear, back);
 }
 
 void nas_model_pack(nas_model *m, bool back)
@@ -291,7 +291,7 @@ void nas_model_pack(nas_model *m, bool back)
         pack_layer(m, &m->encoder[i], back);
     for (size_t i = 0; i < m->config.decoder_layers; i++)
         pack_layer(m, &m->decoder[i], back);
-    pack_dense(m, &m->head, &m->kernels->exact, back);
+    pack_dense(m, &m->head, m->kernels->exact, back);
 }
 
 /* ---- files ---- */

@@ -61,8 +61,8 @@ void nas_norm_forward(const nas_model *m, nas_norm norm, const float *x, size_t 
     size_t d = m->config.d;
 #pragma omp parallel for
     for (size_t i = 0; i < rows; i++)
-        m->kernels->norm(x + i * d, m->weights + norm.weight, m->weights + norm.bias, d, y + i * d,
-                         stat + 2 * i);
+        m->kernels->rows->norm(x + i * d, m->weights + norm.weight, m->weights + norm.bias, d,
+                               y + i * d, stat + 2 * i);
 }
 
 void nas_norm_back(const nas_model *m, nas_norm norm, const float *x, const float *stat,
@@ -82,8 +82,8 @@ void nas_norm_back(const nas_model *m, nas_norm norm, const float *x, const floa
     }
 #pragma omp parallel for
     for (size_t i = 0; i < rows; i++)
-        m->kernels->norm_back(x + i * d, m->weights + norm.weight, dy + i * d, stat + 2 * i, d,
-                              dx + i * d);
+        m->kernels->rows->norm_back(x + i * d, m->weights + norm.weight, dy + i * d, stat + 2 * i,
+                                    d, dx + i * d);
 }
 
 void nas_relu_forward(float *h, size_t count)

@@ -1,6 +1,7 @@
 /* Mobile spaces (fbnet, mnasnet, ofa-*): strings, canonical form, operators, and the parameters,
  * multiply-accumulates and convolutions of published and computed reference networks. */
 #include "hw/cost.h"
+#include "spaces/block.h"
 #include "spaces/space.h"
 
 #include "tests/check.h"
@@ -422,6 +423,58 @@ static void test_classes_are_networks(void **state)
     check_classes("ofa-rn", 6, 2, 3, 9);                     /* expansions of the first blocks */
 }
 
+/* ---- networks ---- */
+
+/* What varies is the main graph alone: calls of the prelude with at most 4 numbers each. */
+static void test_main_is_short(void **state)
+{
+    (void)state;
+    nas_rng rng = nas_rng_seed(15);
+    for (int k = 0; k < N_SPACES; k++)
+        for (int i = 0; i < 200; i++) {
+            const nas_space *s = nas_space_find(SPACES[k]);
+            nas_arch a;
+            nas_space_sample(s, &rng, &a);
+            nas_graph *g = nas_space_build(s, &a, &s->tasks[0]);
+            for (size_t f = 1; f < g->n_fn; f++)
+                assert_true(g->fn[f].prelude);
+            assert_in_range(g->fn[0].n_node, 4, 31);
+            for (size_t n = 0; n < g->fn[0].n_node; n++)
+                assert_in_range(g->fn[0].node[n].n_attr, 0, 4);
+            nas_graph_free(g);
+        }
+}
+
+/* Maps that are not square pass through the shuffle too: 2 groups of 4 channels. */
+static void test_shuffle(void **state)
+{
+    (void)state;
+    nas_graph *g = nas_graph_new("net");
+    nas_body main = nas_graph_main(g);
+    int x = nas_graph_input(g, &(nas_shape){4, {0, 8, 6, 10}});
+    nas_body_return(main, nas_block_shuffle(main, x, 8, 4, 2));
+    nas_err err = {0};
+    const nas_graph *flat = nas_graph_flat(g, &err);
+    if (!flat)
+        fail_msg("%s", err.text);
+    static const char *const shape[] = {"Nx8x6x10", "Nx2x4x10x6", "Nx4x2x10x6", "Nx8x6x10"};
+    assert_int_equal(flat->fn[0].n_node, 4);
+    for (int i = 0; i < 4; i++) {
+        char text[96];
+        assert_string_equal(nas_shape_print(&flat->fn[0].node[i].shape, text), shape[i]);
+    }
+    nas_graph_free(g);
+}
+
+static void test_channels(void **state)
+{
+    (void)state;
+    static const int64_t is[][2] = {{1, 8},   {12, 16}, {18, 24}, {19, 24},
+                                    {20, 24}, {28, 32}, {36, 40}, {168, 168}};
+    for (size_t i = 0; i < sizeof is / sizeof *is; i++)
+        assert_int_equal(nas_channels(is[i][0]), is[i][1]);
+}
+
 /* ---- operators ---- */
 
 static bool is_ofa(const nas_space *s)
@@ -541,6 +594,9 @@ int main(void)
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_canonical),
         cmocka_unit_test(test_classes_are_networks),
+        cmocka_unit_test(test_main_is_short),
+        cmocka_unit_test(test_shuffle),
+        cmocka_unit_test(test_channels),
         cmocka_unit_test(test_random_architectures),
         cmocka_unit_test(test_variation),
         cmocka_unit_test(test_sampling_is_uniform),

@@ -16,6 +16,16 @@ extern const nas_space nas_space_ofa_mb;
 extern const nas_space nas_space_ofa_mb_w12;
 extern const nas_space nas_space_ofa_pn;
 extern const nas_space nas_space_ofa_rn;
+extern const nas_space nas_space_nasnet;
+extern const nas_space nas_space_nasnet_fix;
+extern const nas_space nas_space_amoeba;
+extern const nas_space nas_space_amoeba_fix;
+extern const nas_space nas_space_pnas;
+extern const nas_space nas_space_pnas_fix;
+extern const nas_space nas_space_enas;
+extern const nas_space nas_space_enas_fix;
+extern const nas_space nas_space_darts;
+extern const nas_space nas_space_darts_fix;
 extern const nas_space nas_space_toy;
 
 /* clang-format off */
@@ -28,6 +38,16 @@ const nas_space *const nas_spaces[] = {
     &nas_space_ofa_mb_w12,
     &nas_space_ofa_pn,
     &nas_space_ofa_rn,
+    &nas_space_nasnet,
+    &nas_space_nasnet_fix,
+    &nas_space_amoeba,
+    &nas_space_amoeba_fix,
+    &nas_space_pnas,
+    &nas_space_pnas_fix,
+    &nas_space_enas,
+    &nas_space_enas_fix,
+    &nas_space_darts,
+    &nas_space_darts_fix,
     &nas_space_toy,
 };
 /* clang-format on */

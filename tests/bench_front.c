@@ -2,6 +2,7 @@
  * quadratic peer where that is bearable. */
 #include "results/front.h"
 #include "results/hypervolume.h"
+#include "results/rank.h"
 #include "spaces/base/mem.h"
 #include "spaces/base/rng.h"
 
@@ -94,8 +95,24 @@ static void bench_volume(size_t n, size_t m, int concave)
     free(share);
 }
 
+static void bench_rank(size_t n)
+{
+    double *points = uniform(n, 2), best = INFINITY;
+    nas_rank rank;
+    for (size_t i = 0; i < n; i++)
+        points[n + i] += points[i];
+    for (int k = 0; k < 5; k++) {
+        double start = milliseconds();
+        nas_rank_compare(points, points + n, n, &rank, NULL);
+        best = fmin(best, milliseconds() - start);
+    }
+    printf("tau of %zu pairs %10.2f ms (%.6f)\n", n, best, rank.tau_b);
+    free(points);
+}
+
 int main(void)
 {
+    bench_rank(100000);
     bench_sort(200000, 2);
     bench_sort(50000, 3);
     bench_sort(10000, 4);

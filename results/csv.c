@@ -1,0 +1,232 @@
+#include "results/csv.h"
+
+#include "spaces/base/mem.h"
+#include "spaces/base/option.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <zlib.h>
+
+enum { CHUNK = 1 << 16 };
+
+typedef struct {
+    nas_csv seen; /* first: what the caller holds */
+    gzFile file;
+    unsigned char buffer[CHUNK];
+    size_t at, size;  /* of buffer */
+    size_t lines;     /* begun so far */
+    nas_bytes text;   /* the fields of a row, each with its NUL */
+    size_t *start;    /* [n] where they begin in text */
+    size_t n, cap;    /* fields of the row */
+    nas_bytes header; /* text of the names */
+} reader;
+
+/* The next byte, -1 at the end, -2 on an error. */
+static int refill(reader *r, nas_err *err)
+{
+    int got = gzread(r->file, r->buffer, CHUNK);
+    int code = Z_OK;
+    const char *why = got > 0 ? "" : gzerror(r->file, &code);
+    if (got < 0 || (code != Z_OK && code != Z_STREAM_END)) {
+        if (code == Z_ERRNO)
+            why = strerror(errno);
+        nas_fail(err, NAS_FAILED, "%s, line %zu: %s", r->seen.path, r->lines,
+                 code == Z_BUF_ERROR ? "the compressed file is truncated" : why);
+        return -2;
+    }
+    r->at = 0;
+    r->size = (size_t)got;
+    return got > 0 ? r->buffer[r->at++] : -1;
+}
+
+static int next_byte(reader *r, nas_err *err)
+{
+    return r->at < r->size ? r->buffer[r->at++] : refill(r, err);
+}
+
+static void begin_field(reader *r)
+{
+    r->start = nas_grow(r->start, &r->cap, r->n + 1, sizeof *r->start);
+    r->start[r->n++] = r->text.size;
+}
+
+/* The rest of a quoted field; returns what follows the closing quote, -2 on an error. */
+static int read_quoted(reader *r, nas_err *err)
+{
+    size_t line = r->lines;
+    for (;;) {
+        int c = next_byte(r, err);
+        if (c == '"') {
+            c = next_byte(r, err);
+            if (c != '"')
+                return c;
+        }
+        if (c == -1)
+            nas_fail(err, NAS_FAILED, "%s, line %zu, column %zu: the quote does not end",
+                     r->seen.path, line, r->n);
+        if (c < 0)
+            return -2;
+        r->lines += c == '\n';
+        nas_bytes_putc(&r->text, (char)c);
+    }
+}
+
+/* One field; returns the separator behind it: ',', '\n', -1 for the end, -2 for an error. */
+static int read_field(reader *r, nas_err *err)
+{
+    begin_field(r);
+    int c = next_byte(r, err);
+    bool quoted = c == '"';
+    if (quoted)
+        c = read_quoted(r, err);
+    for (; c != ',' && c != '\n' && c >= 0; c = next_byte(r, err)) {
+        if (c == '\0' || quoted) {
+            if (c == '\r')
+                continue;
+            nas_fail(err, NAS_FAILED, "%s, line %zu, column %zu: %s", r->seen.path, r->lines, r->n,
+                     quoted ? "text after a closing quote" : "a NUL byte; is this a text file?");
+            return -2;
+        }
+        nas_bytes_putc(&r->text, (char)c);
+    }
+    if (c != ',' && r->text.size > r->start[r->n - 1] && r->text.data[r->text.size - 1] == '\r')
+        r->text.size--;
+    nas_bytes_putc(&r->text, '\0');
+    return c;
+}
+
+/* Reads one line that is not empty: 1, 0 at the end, -1 on an error. */
+static int read_row(reader *r, nas_err *err)
+{
+    int c;
+    do {
+        nas_bytes_reset(&r->text);
+        r->n = 0;
+        r->seen.line = ++r->lines;
+        do
+            c = read_field(r, err);
+        while (c == ',');
+        if (c == -2)
+            return -1;
+    } while (c == '\n' && r->n == 1 && r->text.size == 1);
+    return r->n > 1 || r->text.size > 1;
+}
+
+static bool read_header(reader *r, nas_err *err)
+{
+    int got = read_row(r, err);
+    if (got == 0)
+        nas_fail(err, NAS_FAILED, "%s is empty", r->seen.path);
+    if (got <= 0)
+        return false;
+    r->header = r->text;
+    r->text = (nas_bytes){0};
+    r->seen.columns = r->n;
+    r->seen.name = nas_alloc(2 * r->n * sizeof *r->seen.name);
+    r->seen.field = r->seen.name + r->n;
+    for (size_t i = 0; i < r->n; i++) {
+        const char *name = r->seen.name[i] = r->header.data + r->start[i];
+        if (!*name)
+            nas_fail(err, NAS_FAILED, "%s, line 1, column %zu has no name", r->seen.path, i + 1);
+        for (size_t j = 0; j < i; j++)
+            if (!strcmp(name, r->seen.name[j]))
+                nas_fail(err, NAS_FAILED, "%s, line 1: columns %zu and %zu are both named '%s'",
+                         r->seen.path, j + 1, i + 1, name);
+        if (!*name || err->code)
+            return false;
+    }
+    return true;
+}
+
+nas_csv *nas_csv_open(const char *path, nas_err *err)
+{
+    nas_err own = {0};
+    err = err ? err : &own;
+    bool standard = !strcmp(path, "-");
+    int fd = standard ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC);
+    gzFile file = fd < 0 ? NULL : gzdopen(fd, "rb");
+    if (!file) {
+        nas_fail(err, NAS_FAILED, "cannot read '%s': %s", path, strerror(errno));
+        if (fd >= 0)
+            close(fd);
+        return NULL;
+    }
+    reader *r = nas_zalloc(1, sizeof *r);
+    r->seen.path = nas_strdup(standard ? "standard input" : path);
+    r->file = file;
+    gzbuffer(file, CHUNK);
+    if (!read_header(r, err)) {
+        nas_csv_close(&r->seen);
+        return NULL;
+    }
+    return &r->seen;
+}
+
+void nas_csv_close(nas_csv *csv)
+{
+    if (!csv)
+        return;
+    reader *r = (reader *)csv;
+    gzclose(r->file);
+    nas_bytes_clear(&r->text);
+    nas_bytes_clear(&r->header);
+    free(r->start);
+    free(csv->name);
+    free((char *)csv->path);
+    free(r);
+}
+
+nas_status nas_csv_need(const nas_csv *csv, const char *name, size_t *column, nas_err *err)
+{
+    for (size_t i = 0; i < csv->columns; i++)
+        if (!strcmp(csv->name[i], name)) {
+            *column = i;
+            return NAS_OK;
+        }
+    char hint[128];
+    return nas_fail(err, NAS_USAGE, "%s has no column '%s'%s", csv->path, name,
+                    nas_hint(hint, sizeof hint, name, csv->name, csv->columns));
+}
+
+int nas_csv_next(nas_csv *csv, nas_err *err)
+{
+    reader *r = (reader *)csv;
+    int got = read_row(r, err);
+    if (got <= 0)
+        return got;
+    if (r->n != csv->columns) {
+        nas_fail(err, NAS_FAILED, "%s, line %zu has %zu fields, the header %zu", csv->path,
+                 csv->line, r->n, csv->columns);
+        return -1;
+    }
+    for (size_t i = 0; i < r->n; i++)
+        csv->field[i] = r->text.data + r->start[i];
+    return 1;
+}
+
+nas_status nas_csv_real(const nas_csv *csv, size_t column, double *value, nas_err *err)
+{
+    const char *text = csv->field[column];
+    *value = NAN;
+    if (!*text || nas_read_real(text, value))
+        return NAS_OK;
+    return nas_csv_fail(csv, column, err, "'%.40s' is not a number", text);
+}
+
+nas_status nas_csv_fail(const nas_csv *csv, size_t column, nas_err *err, const char *format, ...)
+{
+    char text[300];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    return nas_fail(err, NAS_FAILED, "%s, line %zu, column %zu (%s): %s", csv->path, csv->line,
+                    column + 1, csv->name[column], text);
+}

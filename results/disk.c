@@ -89,8 +89,8 @@ nas_status nas_disk_replace(const nas_disk *disk, const char *path, const void *
         call = "rename";
     nas_status status = NAS_OK;
     if (call) {
-        status = nas_fail(err, NAS_FAILED, "cannot write '%s' (%s): %s", path, call,
-                          strerror(errno));
+        status =
+            nas_fail(err, NAS_FAILED, "cannot write '%s' (%s): %s", path, call, strerror(errno));
         disk->unlink(temporary.data);
     } else if (!sync_directory(disk, path)) {
         status = nas_fail(err, NAS_FAILED, "cannot sync the directory of '%s': %s", path,

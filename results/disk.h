@@ -31,8 +31,8 @@ extern const nas_disk nas_disk_real;
 /* Writes all bytes or fails with errno; false on failure. */
 bool nas_disk_put(const nas_disk *disk, int fd, const void *data, size_t size);
 
-/* Makes path hold exactly these bytes, or leaves it as it was: writes PATH.tmp, syncs it, renames it
- * over path and syncs the directory. NAS_FAILED naming the path and the call that failed. */
+/* Makes path hold exactly these bytes, or leaves it as it was: writes PATH.tmp, syncs it, renames
+ * it over path and syncs the directory. NAS_FAILED naming the path and the call that failed. */
 nas_status nas_disk_replace(const nas_disk *disk, const char *path, const void *data, size_t size,
                             nas_err *err);
 

@@ -3,8 +3,10 @@
 #include "results/disk.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <zlib.h>
 
 enum { CHUNK_BYTES = 1 << 17, GZIP_LEVEL = 4, IMAGE_STEP = 1 << 16 };
 
@@ -68,6 +70,30 @@ size_t nas_h5_field_add(nas_h5_field *field, size_t *n, const char *name, nas_h5
     return row_size(field, *n);
 }
 
+/* ---- checksum ---- */
+
+static const char SEAL[] = "naslmcrc"; /* then CRC-32 of all before, as 8 hex digits */
+enum { SEAL_BYTES = 16 };
+
+static void print_seal(const char *data, size_t size, char seal[SEAL_BYTES + 1])
+{
+    snprintf(seal, SEAL_BYTES + 1, "%s%08lx", SEAL, crc32_z(0, (const Bytef *)data, size));
+}
+
+/* Takes the seal off; false when it does not fit. */
+static bool check_seal(nas_bytes *bytes)
+{
+    char seal[SEAL_BYTES + 1];
+    if (bytes->size < SEAL_BYTES)
+        return true;
+    const char *end = bytes->data + bytes->size - SEAL_BYTES;
+    if (memcmp(end, SEAL, sizeof SEAL - 1))
+        return true;
+    bytes->size -= SEAL_BYTES;
+    print_seal(bytes->data, bytes->size, seal);
+    return !memcmp(end, seal, SEAL_BYTES);
+}
+
 /* ---- writing ---- */
 
 static hid_t memory_access(void)
@@ -97,8 +123,10 @@ void nas_h5_close_into(hid_t file, nas_bytes *bytes)
     assert(size > 0);
     bytes->data = nas_grow(bytes->data, &bytes->cap, bytes->size + (size_t)size + 1, 1);
     H5Fget_file_image(file, bytes->data + bytes->size, (size_t)size);
+    char seal[SEAL_BYTES + 1];
+    print_seal(bytes->data + bytes->size, (size_t)size, seal);
     bytes->size += (size_t)size;
-    bytes->data[bytes->size] = '\0';
+    nas_bytes_put(bytes, seal, SEAL_BYTES);
     H5Fclose(file);
 }
 
@@ -196,9 +224,9 @@ static nas_status check_format(hid_t file, const char *path, const char *format,
     else if (!nas_h5_int(file, "schema_major", &version) || version < 1)
         status = nas_fail(err, NAS_FAILED, "'%s' is damaged: no schema version", path);
     else if (version > major)
-        status = nas_fail(err, NAS_FAILED,
-                          "'%s' has schema %lld, newer than this program knows (%lld)", path,
-                          (long long)version, (long long)major);
+        status =
+            nas_fail(err, NAS_FAILED, "'%s' has schema %lld, newer than this program knows (%lld)",
+                     path, (long long)version, (long long)major);
     nas_bytes_clear(&found);
     return status;
 }
@@ -213,6 +241,8 @@ hid_t nas_h5_open(const char *path, const char *format, int64_t major, nas_err *
         nas_fail(err, NAS_FAILED, "'%s' does not exist", path);
     } else if (!status && (bytes.size < 8 || memcmp(bytes.data, signature, 8))) {
         nas_fail(err, NAS_FAILED, "'%s' is not an HDF5 file", path);
+    } else if (!status && !check_seal(&bytes)) {
+        nas_fail(err, NAS_FAILED, "'%s' is damaged: its checksum differs", path);
     } else if (!status) {
         hid_t access = memory_access();
         H5Pset_file_image(access, bytes.data, bytes.size);
@@ -314,8 +344,7 @@ size_t nas_h5_reals(hid_t file, const char *name, double *value, size_t most)
         return 0;
     hid_t space = H5Aget_space(attribute);
     hssize_t n = H5Sget_simple_extent_npoints(space);
-    bool good =
-        n > 0 && (size_t)n <= most && H5Aread(attribute, H5T_NATIVE_DOUBLE, value) >= 0;
+    bool good = n > 0 && (size_t)n <= most && H5Aread(attribute, H5T_NATIVE_DOUBLE, value) >= 0;
     H5Sclose(space);
     H5Aclose(attribute);
     return good ? (size_t)n : 0;
@@ -360,8 +389,8 @@ static bool has_fields(hid_t type, const nas_h5_field *field, size_t n)
 static bool count_rows(hid_t file, hid_t set, size_t size, size_t *n)
 {
     hid_t space = H5Dget_space(set);
-    hssize_t count = H5Sget_simple_extent_ndims(space) == 1 ? H5Sget_simple_extent_npoints(space)
-                                                            : -1;
+    hssize_t count =
+        H5Sget_simple_extent_ndims(space) == 1 ? H5Sget_simple_extent_npoints(space) : -1;
     H5Sclose(space);
     hsize_t bytes = 0;
     H5Fget_filesize(file, &bytes);

@@ -5,13 +5,16 @@
 #include <ctype.h>
 #include <stdio.h>
 
-extern const nas_command nas_command_spaces, nas_command_sample, nas_command_cost,
-    nas_command_canon, nas_command_mutate, nas_command_cross;
+/* clang-format off */
+#define LIST(X)                                                                                    \
+    X(spaces) X(sample) X(cost) X(canon) X(mutate) X(cross) X(table) X(tau)
+/* clang-format on */
 
-static const nas_command *const COMMANDS[] = {
-    &nas_command_spaces, &nas_command_sample, &nas_command_cost,
-    &nas_command_canon,  &nas_command_mutate, &nas_command_cross,
-};
+#define DECLARE(name) extern const nas_command nas_command_##name;
+LIST(DECLARE)
+
+#define ENTRY(name) &nas_command_##name,
+static const nas_command *const COMMANDS[] = {LIST(ENTRY)};
 enum { N_COMMANDS = sizeof COMMANDS / sizeof *COMMANDS };
 
 static void print_help(void)

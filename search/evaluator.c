@@ -1,0 +1,166 @@
+#include "search/evaluator.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* ---- the list: one line an evaluator ---- */
+
+extern const nas_evaluator_type nas_evaluator_table, nas_evaluator_cost, nas_evaluator_formula;
+
+static const nas_evaluator_type *const TYPES[] = {
+    &nas_evaluator_table,
+    &nas_evaluator_cost,
+    &nas_evaluator_formula,
+};
+enum { N_TYPES = sizeof TYPES / sizeof *TYPES };
+
+static nas_status unknown_source(const char *name, nas_err *err)
+{
+    const char *names[N_TYPES];
+    char hint[100];
+    for (size_t i = 0; i < N_TYPES; i++)
+        names[i] = TYPES[i]->name;
+    return nas_fail(err, NAS_USAGE, "unknown source '%s'%s", name,
+                    nas_hint(hint, sizeof hint, name, names, N_TYPES));
+}
+
+nas_status nas_evaluator_open(nas_evaluator *evaluator, const nas_space *space,
+                              const nas_task *task, const char *source, nas_err *err)
+{
+    char name[32];
+    size_t length = strcspn(source, ":");
+    snprintf(name, sizeof name, "%.*s", (int)(length < 31 ? length : 31), source);
+    const char *argument = source[length] ? source + length + 1 : NULL;
+    size_t i = 0;
+    while (i < N_TYPES && strcmp(TYPES[i]->name, name))
+        i++;
+    if (i == N_TYPES)
+        return unknown_source(name, err);
+    if (argument && !TYPES[i]->argument)
+        return nas_fail(err, NAS_USAGE, "source '%s' takes nothing after the colon ('%s')", name,
+                        source);
+    *evaluator = (nas_evaluator){.type = TYPES[i], .space = space, .task = task};
+    nas_status status = TYPES[i]->open(evaluator, argument, err);
+    if (status != NAS_OK)
+        nas_evaluator_close(evaluator);
+    return status;
+}
+
+void nas_evaluator_close(nas_evaluator *evaluator)
+{
+    if (evaluator->type && evaluator->type->close)
+        evaluator->type->close(evaluator);
+    *evaluator = (nas_evaluator){0};
+}
+
+/* ---- sources ---- */
+
+nas_status nas_sources_add(nas_sources *sources, const nas_space *space, const nas_task *task,
+                           const char *source, nas_err *err)
+{
+    if (sources->n_source == NAS_SOURCES_MOST)
+        return nas_fail(err, NAS_USAGE, "more than %d sources ('%s')", NAS_SOURCES_MOST, source);
+    nas_evaluator *evaluator = &sources->source[sources->n_source];
+    nas_status status = nas_evaluator_open(evaluator, space, task, source, err);
+    sources->n_source += status == NAS_OK;
+    return status;
+}
+
+static nas_status unknown_metric(const nas_sources *s, const char *name, nas_err *err)
+{
+    const char *names[512];
+    char hint[100];
+    size_t n = 0;
+    for (size_t i = 0; i < s->n_source; i++)
+        for (size_t k = 0; k < s->source[i].n_metrics && n < 512; k++)
+            names[n++] = s->source[i].metrics[k].name;
+    return nas_fail(err, NAS_USAGE, "no source knows the metric '%s'%s", name,
+                    nas_hint(hint, sizeof hint, name, names, n));
+}
+
+nas_status nas_sources_need(nas_sources *s, const nas_metric *metrics, size_t n, nas_err *err)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (nas_metric_find(s->wanted, s->n_wanted, metrics[i].name) >= 0)
+            continue;
+        size_t from = 0;
+        int column = -1;
+        for (; from < s->n_source; from++) {
+            column = nas_metric_find(s->source[from].metrics, s->source[from].n_metrics,
+                                     metrics[i].name);
+            if (column >= 0)
+                break;
+        }
+        if (column < 0)
+            return unknown_metric(s, metrics[i].name, err);
+        if (s->n_wanted == NAS_WANTED_MOST)
+            return nas_fail(err, NAS_USAGE, "more than %d metrics ('%s')", NAS_WANTED_MOST,
+                            metrics[i].name);
+        s->from[s->n_wanted] = from;
+        s->column[s->n_wanted] = (size_t)column;
+        s->wanted[s->n_wanted++] = s->source[from].metrics[column];
+    }
+    return NAS_OK;
+}
+
+/* The wanted metrics that source `from` answers: its own rows and their places in wanted. */
+static size_t wanted_of(const nas_sources *s, size_t from, size_t *own, size_t *place)
+{
+    size_t m = 0;
+    for (size_t i = 0; i < s->n_wanted; i++)
+        if (s->from[i] == from) {
+            own[m] = s->column[i];
+            place[m++] = i;
+        }
+    return m;
+}
+
+bool nas_sources_have(nas_sources *s, const nas_arch *arch)
+{
+    size_t own[NAS_WANTED_MOST], place[NAS_WANTED_MOST];
+    for (size_t i = 0; i < s->n_source; i++) {
+        size_t m = wanted_of(s, i, own, place);
+        if (m && s->source[i].type->has && !s->source[i].type->has(&s->source[i], arch, own, m))
+            return false;
+    }
+    return true;
+}
+
+nas_status nas_sources_evaluate(nas_sources *s, const nas_arch *archs, size_t n, double *values,
+                                nas_eval_state *states, nas_err *err)
+{
+    size_t own[NAS_WANTED_MOST], place[NAS_WANTED_MOST];
+    double *part = nas_alloc(n * NAS_WANTED_MOST * sizeof *part);
+    nas_eval_state *state = nas_alloc(n * sizeof *state);
+    nas_status status = NAS_OK;
+    for (size_t i = 0; i < n; i++)
+        states[i] = NAS_STATE_OK;
+    for (size_t from = 0; from < s->n_source && status == NAS_OK; from++) {
+        size_t m = wanted_of(s, from, own, place);
+        if (m == 0)
+            continue;
+        nas_evaluator *e = &s->source[from];
+        status = e->type->evaluate(e, archs, n, own, m, part, state, err);
+        for (size_t i = 0; i < n && status == NAS_OK; i++) {
+            if (state[i] > states[i])
+                states[i] = state[i];
+            for (size_t k = 0; k < m; k++) {
+                double value = part[i * m + k];
+                if (!isfinite(value) && states[i] == NAS_STATE_OK)
+                    states[i] = NAS_STATE_FAILED;
+                values[i * s->n_wanted + place[k]] = state[i] == NAS_STATE_OK ? value : NAN;
+            }
+        }
+    }
+    free(part);
+    free(state);
+    return status;
+}
+
+void nas_sources_close(nas_sources *s)
+{
+    for (size_t i = 0; i < s->n_source; i++)
+        nas_evaluator_close(&s->source[i]);
+    *s = (nas_sources){0};
+}

@@ -1,0 +1,74 @@
+/* Where do numbers come from? An evaluator answers metrics of architectures; sources chain several.
+ *
+ *     nas_sources s = {0};
+ *     status = nas_sources_add(&s, space, task, "table:acc.h5", &err);
+ *     status = nas_sources_need(&s, metrics, n, &err);         who answers which metric
+ *     if (nas_sources_have(&s, &arch))
+ *         status = nas_sources_evaluate(&s, archs, k, values, states, &err);
+ *
+ * Each metric comes from the first source that knows it. Values are in the metric's own unit and
+ * direction. The same architecture always gets the same values. */
+#ifndef NAS_EVALUATOR_H
+#define NAS_EVALUATOR_H
+
+#include "results/metric.h"
+#include "spaces/space.h"
+
+typedef enum {
+    NAS_STATE_OK,
+    NAS_STATE_FAILED,  /* asked, and no number came */
+    NAS_STATE_MISSING, /* never measured */
+} nas_eval_state;
+
+typedef struct nas_evaluator nas_evaluator;
+
+typedef struct {
+    const char *name;     /* "table" in "table:acc.h5" */
+    const char *argument; /* how help names what follows the colon; NULL: nothing may follow */
+    const char *summary;
+    nas_status (*open)(nas_evaluator *, const char *argument, nas_err *);
+    void (*close)(nas_evaluator *);
+    /* Whether every wanted metric of arch is known. NULL: always. */
+    bool (*has)(nas_evaluator *, const nas_arch *, const size_t *metric, size_t m);
+    /* values: (n, m) for the wanted metrics, which are rows of `metrics`; states: [n]. May be
+     * called from one thread only, and uses threads of its own. */
+    nas_status (*evaluate)(nas_evaluator *, const nas_arch *, size_t n, const size_t *metric,
+                           size_t m, double *values, nas_eval_state *states, nas_err *);
+} nas_evaluator_type;
+
+struct nas_evaluator {
+    const nas_evaluator_type *type;
+    const nas_space *space;
+    const nas_task *task;
+    const nas_metric *metrics; /* [n_metrics] that it knows, set by open */
+    size_t n_metrics;
+    void *state;
+};
+
+/* Opens "NAME" or "NAME:ARGUMENT". NAS_USAGE for an unknown name. */
+nas_status nas_evaluator_open(nas_evaluator *evaluator, const nas_space *space,
+                              const nas_task *task, const char *source, nas_err *err);
+void nas_evaluator_close(nas_evaluator *evaluator);
+
+enum { NAS_SOURCES_MOST = 16, NAS_WANTED_MOST = 2 * NAS_OBJECTIVE_MOST };
+
+typedef struct {
+    nas_evaluator source[NAS_SOURCES_MOST];
+    size_t n_source;
+    nas_metric wanted[NAS_WANTED_MOST]; /* name, unit and direction as their source says */
+    size_t n_wanted;
+    size_t from[NAS_WANTED_MOST], column[NAS_WANTED_MOST]; /* source and its metric */
+} nas_sources;
+
+nas_status nas_sources_add(nas_sources *sources, const nas_space *space, const nas_task *task,
+                           const char *source, nas_err *err);
+/* Adds metrics to what is wanted (once each). NAS_USAGE naming a metric that no source knows. */
+nas_status nas_sources_need(nas_sources *sources, const nas_metric *metrics, size_t n,
+                            nas_err *err);
+bool nas_sources_have(nas_sources *sources, const nas_arch *arch);
+/* values: (n, n_wanted), NaN where there is none; states: [n], the worst over the metrics. */
+nas_status nas_sources_evaluate(nas_sources *sources, const nas_arch *archs, size_t n,
+                                double *values, nas_eval_state *states, nas_err *err);
+void nas_sources_close(nas_sources *sources);
+
+#endif

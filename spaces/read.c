@@ -81,7 +81,7 @@ bool nas_read_word(nas_reader *reader, const char *const *words, int n, const ch
     nas_read_peek(reader, 0);
     const char *start = reader->at;
     size_t length = 0;
-    while (isalnum((unsigned char)start[length]) || start[length] == '_')
+    while (isalnum((unsigned char)start[length]) || start[length] == '_' || start[length] == '-')
         length++;
     if (length == 0)
         return nas_read_fault(reader, start, "%s expected, %s", what, found(reader, text));

@@ -25,7 +25,8 @@ bool nas_read_char(nas_reader *reader, char c);
 bool nas_read_number(nas_reader *reader, int digits, int low, int high, int *value);
 /* One character of digits ("357"); *index is which. */
 bool nas_read_digit(nas_reader *reader, const char *digits, int *index);
-/* A word of letters, digits and '_' that is one of words; *index is which. what: for the fault. */
+/* A word of letters, digits, '_' and '-' that is one of words; *index is which. what: for the
+ * fault. */
 bool nas_read_word(nas_reader *reader, const char *const *words, int n, const char *what,
                    int *index);
 /* The same for a word that may stand in single or double quotes. */

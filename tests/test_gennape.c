@@ -83,6 +83,139 @@ static void test_hiaml_whole_space(void **state)
     nas_bytes_clear(&text);
 }
 
+/* ---- twopath ---- */
+
+static void test_twopath_costs(void **state)
+{
+    (void)state;
+    static const reference row[] = {
+        {"conv3x3;conv3x3@01|conv5x5;double3x3@01", 1450858, 29529088},
+        {"conv5x5 ; double3x3 | conv3x3 ; conv3x3 @10", 1450858, 29529088},
+        {"inception_s3x3+conv1x1;bottleneck-r4-k3;conv3x3+maxpool3x3+inception_s5x5@02|"
+         "bottleneck-e2-k3;avgpool3x3+conv5x5;bottleneck-r2-k3;bottleneck-e2-k1+double3x3@13",
+         1729354, 46437376},
+        {"Path1:[SPBlock(conv3x3;conv), SPBlock(conv3x3;conv)]\nPath1ReduceInds:[0, 1]\n"
+         "Path2:[SPBlock(conv5x5;conv), SPBlock(double3x3;conv)]\nPath2ReduceInds:[0, 1]\n",
+         1450858, 29529088},
+    };
+    CHECK_COSTS("twopath", row);
+}
+
+/* Blocks by enumeration: 8 + 144 + 1,472 sequences; all strings of two blocks a path count as the
+ * formula says. */
+static void test_twopath_size(void **state)
+{
+    (void)state;
+    const nas_space *s = nas_space_find("twopath");
+    nas_arch a;
+    int blocks = 0;
+    read_arch(s, "conv3x3;conv3x3|conv3x3;conv3x3", &a);
+    for (int i = 0; i < 14 * 14 * 14; i++) {
+        a.gene[0] = (uint8_t)(i % 14);
+        a.gene[1] = (uint8_t)(i / 14 % 14);
+        a.gene[2] = (uint8_t)(i / 196);
+        blocks += nas_space_valid(s, &a);
+    }
+    assert_int_equal(blocks, 1624);
+    assert_float_equal(s->size / 1.74e27, 1, 2e-3);
+}
+
+static void test_twopath_paths_may_trade_places(void **state)
+{
+    (void)state;
+    const nas_space *s = nas_space_find("twopath");
+    nas_rng rng = nas_rng_seed(4);
+    for (int i = 0; i < 2000; i++) {
+        nas_arch a, b, ca, cb;
+        nas_space_sample(s, &rng, &a);
+        b = a;
+        memcpy(b.gene, &a.gene[13], 13);
+        memcpy(&b.gene[13], a.gene, 13);
+        nas_space_canonical(s, &a, &ca);
+        nas_space_canonical(s, &b, &cb);
+        assert_memory_equal(&ca, &cb, sizeof ca);
+        assert_true(nas_arch_same(&ca, &a) || nas_arch_same(&ca, &b));
+        nas_bytes own = {0}, other = {0};
+        nas_space_print(s, &ca, &own);
+        nas_space_print(s, nas_arch_same(&ca, &a) ? &b : &a, &other);
+        assert_true(strcmp(own.data, other.data) <= 0);
+        nas_bytes_clear(&own);
+        nas_bytes_clear(&other);
+    }
+}
+
+/* ---- all ---- */
+
+static const char *const SPACES[] = {"hiaml", "twopath"};
+enum { N_SPACES = sizeof SPACES / sizeof *SPACES };
+
+/* Over random architectures: strings and canonical forms are fixed points, children are valid,
+ * neighbours are other networks; some are built. */
+static void test_properties(void **state)
+{
+    (void)state;
+    nas_bytes text = {0};
+    for (int k = 0; k < N_SPACES; k++) {
+        const nas_space *s = nas_space_find(SPACES[k]);
+        nas_rng rng = nas_rng_seed((uint64_t)k);
+        for (int i = 0; i < 10000; i++) {
+            nas_arch a, b, ca, cb;
+            nas_space_sample(s, &rng, &a);
+            assert_true(nas_space_valid(s, &a));
+            nas_bytes_reset(&text);
+            nas_space_print(s, &a, &text);
+            read_arch(s, text.data, &b);
+            assert_memory_equal(&a, &b, sizeof a);
+            nas_space_canonical(s, &a, &ca);
+            nas_space_canonical(s, &ca, &cb);
+            assert_memory_equal(&ca, &cb, sizeof ca);
+            nas_space_mutate(s, &rng, &a, &b);
+            nas_space_canonical(s, &b, &cb);
+            assert_true(nas_space_valid(s, &b) && !nas_arch_same(&ca, &cb));
+            nas_space_cross(s, &rng, &a, &b, &cb);
+            assert_true(nas_space_valid(s, &cb));
+            nas_space_sample(s, &rng, &b);
+            nas_space_cross(s, &rng, &a, &b, &cb);
+            assert_true(nas_space_valid(s, &cb));
+            if (i < 300)
+                assert_true(cost_of(s, &cb).params > 0);
+        }
+    }
+    nas_bytes_clear(&text);
+}
+
+/* Strings with random damage are read or refused; what is read prints and reads again. */
+static void test_damaged_strings(void **state)
+{
+    (void)state;
+    static const char SIGNS[] = "@|;,:+*0123456789[]^convsx3- ";
+    nas_bytes text = {0}, again = {0};
+    for (int k = 0; k < N_SPACES; k++) {
+        const nas_space *s = nas_space_find(SPACES[k]);
+        nas_rng rng = nas_rng_seed(9);
+        for (int i = 0; i < 10000; i++) {
+            nas_arch a, b;
+            nas_err err = {0};
+            nas_space_sample(s, &rng, &a);
+            nas_bytes_reset(&text);
+            nas_space_print(s, &a, &text);
+            for (int n = 0; n < 2; n++)
+                text.data[nas_rng_below(&rng, text.size)] =
+                    SIGNS[nas_rng_below(&rng, sizeof SIGNS)];
+            if (nas_space_parse(s, text.data, &a, &err) != NAS_OK) {
+                assert_non_null(strstr(err.text, "column"));
+                continue;
+            }
+            nas_bytes_reset(&again);
+            nas_space_print(s, &a, &again);
+            read_arch(s, again.data, &b);
+            assert_memory_equal(&a, &b, sizeof a);
+        }
+    }
+    nas_bytes_clear(&text);
+    nas_bytes_clear(&again);
+}
+
 static void test_refusals_name_the_column(void **state)
 {
     (void)state;
@@ -94,6 +227,16 @@ static void test_refusals_name_the_column(void **state)
         {"hiaml", "z,a22,src0,t31,z", "column 15"},
         {"hiaml", "['z',a22,src0,t31", "']' expected"},
         {"hiaml", "\"z',a22,src0,t31", "column 3"},
+        {"twopath", "conv3x3;conv1x1@01|conv3x3;conv3x3@01", "column 9: a block has a conv"},
+        {"twopath", "conv3x3;conv3x3@01", "column 19: '|' expected, the string ends here"},
+        {"twopath", "conv3x3;conv3x3@02|", "column 18: 2 is not one of 0 to 1"},
+        {"twopath", "conv3x3;conv3x3@00|", "column 17: two different blocks"},
+        {"twopath", "conv3x3;conv5x5;conv3x3|", "'@' expected"},
+        {"twopath", "conv3x3|conv3x3;conv3x3", "column 8: a path has at least 2 blocks"},
+        {"twopath", "conv3x3+conv3x3+conv3x3+conv3x3;", "column 25: a block has at most 3"},
+        {"twopath", "conv3x3;conv3x3;conv3x3;conv3x3;conv3x3", "column 33: a path has at most 4"},
+        {"twopath", "Path1:[SPBlock(conv3x3;supp)", "column 24: 'conv3x3' is 'conv'"},
+        {"twopath", "bottleneck-r2-k5;", "column 1: unknown operator 'bottleneck-r2-k5' (did you"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         nas_arch a;
@@ -110,6 +253,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_hiaml_costs),
         cmocka_unit_test(test_hiaml_whole_space),
+        cmocka_unit_test(test_twopath_costs),
+        cmocka_unit_test(test_twopath_size),
+        cmocka_unit_test(test_twopath_paths_may_trade_places),
+        cmocka_unit_test(test_properties),
+        cmocka_unit_test(test_damaged_strings),
         cmocka_unit_test(test_refusals_name_the_column),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

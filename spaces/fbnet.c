@@ -1,7 +1,6 @@
 /* The FBNet space as HW-NAS-Bench and HELP release it (Wu et al. 2019; Li et al. 2021): 22 layers
  * in 7 stages, each one of 8 inverted residual blocks or a skip. */
 #include "spaces/block.h"
-#include "spaces/read.h"
 #include "spaces/space.h"
 
 enum { LAYERS = 22, STAGES = 7, SKIP = 8, OPS };
@@ -20,22 +19,6 @@ static const struct {
     int layers, width, stride, small_stride; /* small: CIFAR */
 } STAGE[STAGES] = {{1, 16, 1, 1},  {4, 24, 2, 1},  {4, 32, 2, 2}, {4, 64, 2, 2},
                    {4, 112, 1, 1}, {4, 184, 2, 2}, {1, 352, 1, 1}};
-
-static void print(const nas_space *space, const nas_arch *a, nas_bytes *out)
-{
-    (void)space;
-    for (int i = 0; i < LAYERS; i++)
-        nas_bytes_putc(out, (char)('0' + a->gene[i]));
-}
-
-static nas_status parse(const nas_space *space, const char *text, nas_arch *out, nas_err *err)
-{
-    (void)space;
-    nas_reader r = {text, text, err, false};
-    for (int i = 0, digit = 0; i < LAYERS && nas_read_number(&r, 1, 0, OPS - 1, &digit); i++)
-        out->gene[i] = (uint8_t)digit;
-    return nas_read_end(&r);
-}
 
 /* Skips behind the first layer of a stage are the identity wherever they stand: they go last. */
 static void canonical(const nas_space *space, const nas_arch *a, nas_arch *out)
@@ -104,7 +87,7 @@ const nas_space nas_space_fbnet = {
     .n_genes = LAYERS,
     .arity = ARITY,
     .canonical = canonical,
-    .print = print,
-    .parse = parse,
+    .print = nas_space_print_digits,
+    .parse = nas_space_parse_digits,
     .build = build,
 };

@@ -138,47 +138,17 @@ static void build(const nas_space *space, const nas_arch *a, const nas_task *tas
     nas_body_return(main, x);
 }
 
-const nas_space nas_space_ofa_mb = {
-    .name = "ofa-mb",
-    .title = "once-for-all MobileNetV3, width 1.0",
-    .source = "Cai et al., ICLR 2020",
-    .syntax = "R/D/KS/E: kernels 3 5 7, expansions 3 4 6",
-    .tasks = TASKS,
-    .n_tasks = 1,
-    .size = 543966387314312146275.0,
-    .n_genes = sizeof ARITY_MB,
-    .arity = ARITY_MB,
-    .data = &MB,
-    NAS_OFA_VERBS,
-    .build = build,
-};
+#define SUBNETS(label, about, constants, arities, points)                                          \
+    {                                                                                              \
+        .name = label, .title = about, .source = "Cai et al., ICLR 2020",                          \
+        .syntax = "R/D/KS/E: kernels 3 5 7, expansions 3 4 6", .tasks = TASKS, .n_tasks = 1,       \
+        .size = points, .n_genes = sizeof arities, .arity = arities, .data = &constants,           \
+        NAS_OFA_VERBS, .build = build                                                              \
+    }
 
-const nas_space nas_space_ofa_mb_w12 = {
-    .name = "ofa-mb-w12",
-    .title = "once-for-all MobileNetV3, width 1.2",
-    .source = "Cai et al., ICLR 2020",
-    .syntax = "R/D/KS/E: kernels 3 5 7, expansions 3 4 6",
-    .tasks = TASKS,
-    .n_tasks = 1,
-    .size = 543966387314312146275.0,
-    .n_genes = sizeof ARITY_MB,
-    .arity = ARITY_MB,
-    .data = &MB_W12,
-    NAS_OFA_VERBS,
-    .build = build,
-};
-
-const nas_space nas_space_ofa_pn = {
-    .name = "ofa-pn",
-    .title = "once-for-all ProxylessNAS, width 1.3",
-    .source = "Cai et al., ICLR 2020",
-    .syntax = "R/D/KS/E: kernels 3 5 7, expansions 3 4 6",
-    .tasks = TASKS,
-    .n_tasks = 1,
-    .size = 4895697485828809316475.0,
-    .n_genes = sizeof ARITY_PN,
-    .arity = ARITY_PN,
-    .data = &PN,
-    NAS_OFA_VERBS,
-    .build = build,
-};
+const nas_space nas_space_ofa_mb =
+    SUBNETS("ofa-mb", "once-for-all MobileNetV3, width 1.0", MB, ARITY_MB, 543966387314312146275.0);
+const nas_space nas_space_ofa_mb_w12 = SUBNETS("ofa-mb-w12", "once-for-all MobileNetV3, width 1.2",
+                                               MB_W12, ARITY_MB, 543966387314312146275.0);
+const nas_space nas_space_ofa_pn = SUBNETS("ofa-pn", "once-for-all ProxylessNAS, width 1.3", PN,
+                                           ARITY_PN, 4895697485828809316475.0);

@@ -1,6 +1,7 @@
 #include "spaces/space.h"
 
 #include "spaces/graph.h"
+#include "spaces/read.h"
 
 #include <assert.h>
 #include <md5.h>
@@ -256,6 +257,24 @@ nas_graph *nas_space_build(const nas_space *space, const nas_arch *arch, const n
     nas_graph *graph = nas_graph_new(name);
     space->build(space, &canonical, task, graph);
     return graph;
+}
+
+/* ---- strings of digits ---- */
+
+void nas_space_print_digits(const nas_space *space, const nas_arch *arch, nas_bytes *out)
+{
+    for (int i = 0; i < space->n_genes; i++)
+        nas_bytes_putc(out, (char)('0' + arch->gene[i]));
+}
+
+nas_status nas_space_parse_digits(const nas_space *space, const char *text, nas_arch *arch,
+                                  nas_err *err)
+{
+    nas_reader r = {text, text, err, false};
+    for (int i = 0, digit = 0; i < space->n_genes; i++)
+        if (nas_read_number(&r, 1, 0, space->arity[i] - 1, &digit))
+            arch->gene[i] = (uint8_t)digit;
+    return nas_read_end(&r);
 }
 
 /* ---- indices ---- */

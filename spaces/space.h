@@ -79,6 +79,11 @@ struct nas_space {
     void (*evaluate)(const nas_space *, const nas_arch *, double *values);
 };
 
+/* For print and parse: one digit a gene. */
+void nas_space_print_digits(const nas_space *space, const nas_arch *arch, nas_bytes *out);
+nas_status nas_space_parse_digits(const nas_space *space, const char *text, nas_arch *arch,
+                                  nas_err *err);
+
 /* The list, in a fixed order; nas_arch.space is the row. */
 extern const nas_space *const nas_spaces[];
 int nas_space_count(void);

@@ -2,7 +2,6 @@
  * each with a kernel of 1, 3, 5 or 7. With t the sum of the even genes and h that of the odd ones,
  * latency = 1 + t + h and accuracy = 60 + 30 sqrt(t / 15) - 2 h; the front is h = 0, t = 0 … 15. */
 #include "spaces/block.h"
-#include "spaces/read.h"
 #include "spaces/space.h"
 
 #include <math.h>
@@ -13,22 +12,6 @@ static const uint8_t ARITY[LAYERS] = {KERNELS, KERNELS, KERNELS, KERNELS, KERNEL
                                       KERNELS, KERNELS, KERNELS, KERNELS, KERNELS};
 static const nas_task TASKS[] = {{"cifar10", 3, 32, 32, 10}};
 static const char *const OBJECTIVES[] = {"accuracy", "latency:toy", NULL};
-
-static void print(const nas_space *space, const nas_arch *a, nas_bytes *out)
-{
-    (void)space;
-    for (int i = 0; i < LAYERS; i++)
-        nas_bytes_putc(out, (char)('0' + a->gene[i]));
-}
-
-static nas_status parse(const nas_space *space, const char *text, nas_arch *out, nas_err *err)
-{
-    (void)space;
-    nas_reader r = {text, text, err, false};
-    for (int i = 0, digit = 0; i < LAYERS && nas_read_number(&r, 1, 0, KERNELS - 1, &digit); i++)
-        out->gene[i] = (uint8_t)digit;
-    return nas_read_end(&r);
-}
 
 static void evaluate(const nas_space *space, const nas_arch *a, double *values)
 {
@@ -74,8 +57,8 @@ const nas_space nas_space_toy = {
     .size = 1048576,
     .n_genes = LAYERS,
     .arity = ARITY,
-    .print = print,
-    .parse = parse,
+    .print = nas_space_print_digits,
+    .parse = nas_space_parse_digits,
     .build = build,
     .objectives = OBJECTIVES,
     .evaluate = evaluate,

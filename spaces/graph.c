@@ -165,6 +165,12 @@ static const int64_t *resolve(nas_arena *arena, const int64_t *v, int n, const n
 
 static const nas_attr *resolve_all(nas_arena *arena, const nas_node *node, const nas_attr *arg)
 {
+    bool formals = false;
+    for (int i = 0; i < node->n_attr && !formals; i++)
+        for (int k = 0; k < node->attr[i].n && !formals; k++)
+            formals = nas_is_formal(node->attr[i].v[k]);
+    if (!formals)
+        return node->attr;
     nas_attr *out = nas_arena_copy(arena, node->attr, (size_t)node->n_attr * sizeof *out);
     for (int i = 0; i < node->n_attr; i++)
         out[i].v = resolve(arena, out[i].v, out[i].n, arg);

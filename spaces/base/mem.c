@@ -175,31 +175,11 @@ void nas_bytes_reset(nas_bytes *bytes)
         bytes->data[0] = '\0';
 }
 
-static char *reserve(nas_bytes *bytes, size_t size)
+void nas_bytes_reserve(nas_bytes *bytes, size_t size)
 {
     if (size > SIZE_MAX / 4 || bytes->size > SIZE_MAX / 4)
         nas_out_of_memory(size);
     bytes->data = nas_grow(bytes->data, &bytes->cap, bytes->size + size + 1, 1);
-    return bytes->data + bytes->size;
-}
-
-void nas_bytes_put(nas_bytes *bytes, const void *from, size_t size)
-{
-    char *to = reserve(bytes, size);
-    if (size)
-        memcpy(to, from, size);
-    to[size] = '\0';
-    bytes->size += size;
-}
-
-void nas_bytes_puts(nas_bytes *bytes, const char *text)
-{
-    nas_bytes_put(bytes, text, strlen(text));
-}
-
-void nas_bytes_putc(nas_bytes *bytes, char c)
-{
-    nas_bytes_put(bytes, &c, 1);
 }
 
 void nas_bytes_puti(nas_bytes *bytes, int64_t value)
@@ -222,9 +202,9 @@ void nas_bytes_print(nas_bytes *bytes, const char *format, ...)
     int n = vsnprintf(NULL, 0, format, args);
     va_end(args);
     assert(n >= 0);
-    char *to = reserve(bytes, (size_t)n);
+    nas_bytes_reserve(bytes, (size_t)n);
     va_start(args, format);
-    vsnprintf(to, (size_t)n + 1, format, args);
+    vsnprintf(bytes->data + bytes->size, (size_t)n + 1, format, args);
     va_end(args);
     bytes->size += (size_t)n;
 }

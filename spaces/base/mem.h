@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 /* Called with the number of bytes that could not be had; must not return. The default writes one
  * line to stderr and aborts. */
@@ -42,14 +43,32 @@ typedef struct {
     size_t size, cap;
 } nas_bytes;
 
-void nas_bytes_clear(nas_bytes *bytes); /* frees and returns to {0} */
-void nas_bytes_reset(nas_bytes *bytes); /* size 0, memory kept */
-void nas_bytes_put(nas_bytes *bytes, const void *from, size_t size);
-void nas_bytes_puts(nas_bytes *bytes, const char *text);
-void nas_bytes_putc(nas_bytes *bytes, char c);
+void nas_bytes_clear(nas_bytes *bytes);                /* frees and returns to {0} */
+void nas_bytes_reset(nas_bytes *bytes);                /* size 0, memory kept */
+void nas_bytes_reserve(nas_bytes *bytes, size_t size); /* makes room for size more bytes */
 void nas_bytes_puti(nas_bytes *bytes, int64_t value);
 __attribute__((format(printf, 2, 3))) void nas_bytes_print(nas_bytes *bytes, const char *format,
                                                            ...);
 const char *nas_bytes_text(const nas_bytes *bytes); /* "" for an empty buffer */
+
+static inline void nas_bytes_put(nas_bytes *bytes, const void *from, size_t size)
+{
+    if (bytes->cap - bytes->size <= size)
+        nas_bytes_reserve(bytes, size);
+    if (size)
+        memcpy(bytes->data + bytes->size, from, size);
+    bytes->size += size;
+    bytes->data[bytes->size] = '\0';
+}
+
+static inline void nas_bytes_putc(nas_bytes *bytes, char c)
+{
+    nas_bytes_put(bytes, &c, 1);
+}
+
+static inline void nas_bytes_puts(nas_bytes *bytes, const char *text)
+{
+    nas_bytes_put(bytes, text, strlen(text));
+}
 
 #endif

@@ -1,0 +1,61 @@
+/* Values of parameter tensors. */
+#include "onnx/file.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Values that one output reads. */
+static int64_t fan_in(const nas_tensor *tensor)
+{
+    int64_t n = 1;
+    for (int i = 1; i < tensor->rank; i++)
+        n *= tensor->dim[i];
+    return n;
+}
+
+/* Where the values of a tensor lie: center and half width. */
+static void range_of(const nas_tensor *tensor, double *center, double *width)
+{
+    bool near_one = !strcmp(tensor->suffix, "scale") || !strcmp(tensor->suffix, "var");
+    *center = near_one ? 1 : 0;
+    if (tensor->rank > 1)
+        *width = sqrt(6 / (double)fan_in(tensor));
+    else
+        *width = near_one ? 0.5 : 0.1;
+}
+
+static void put_random(const nas_tensor *tensor, nas_rng rng, float *value, int64_t n)
+{
+    double center, width;
+    range_of(tensor, &center, &width);
+    for (int64_t i = 0; i < n; i++)
+        value[i] = (float)(center + width * (2 * nas_rng_unit(&rng) - 1));
+}
+
+/* The formula of the function nas.weight: single precision throughout. */
+static void put_sine(const nas_tensor *tensor, float *value, int64_t n)
+{
+    double center, width;
+    range_of(tensor, &center, &width);
+    float scale = sqrtf((float)fan_in(tensor) * 0.5f);
+    for (int64_t i = 0; i < n; i++)
+        value[i] = tensor->rank > 1 ? sinf((float)i) / scale : (float)center;
+}
+
+void nas_weights_put(const nas_graph *flat, int node, int param, nas_weights weights, uint64_t seed,
+                     nas_bytes *out)
+{
+    nas_tensor tensor;
+    if (!nas_tensor_of(&flat->fn[0].node[node], param, &tensor))
+        return;
+    int64_t n = nas_tensor_values(&tensor);
+    nas_rng root = nas_rng_seed(seed), own = nas_rng_child(&root, "weights", (uint64_t)node);
+    float *value = nas_zalloc((size_t)n, sizeof *value);
+    if (weights == NAS_WEIGHTS_RANDOM)
+        put_random(&tensor, nas_rng_child(&own, tensor.suffix, 0), value, n);
+    else if (weights == NAS_WEIGHTS_SINE)
+        put_sine(&tensor, value, n);
+    nas_bytes_put(out, value, (size_t)n * sizeof *value);
+    free(value);
+}

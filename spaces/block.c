@@ -337,3 +337,20 @@ int nas_block_head(nas_body body, int x, int64_t i, int64_t o)
     }
     return nas_body_call(body, "head", &x, 1, (int64_t[]){i, o});
 }
+
+int nas_block_residual(nas_body body, int x, int64_t i, int64_t o)
+{
+    nas_body own;
+    if (nas_graph_function(body.graph, "residual", 1, (const char *const[]){"i", "o"}, 2, true,
+                           &own)) {
+        const int64_t in = NAS_FORMAL(0), out = NAS_FORMAL(1);
+        int a = nas_block_conv(
+            own, 0, (nas_conv){.i = in, .o = out, .k = 3, .s = 2, .pre = NAS_ACT_RELU, .bn = true});
+        a = nas_block_conv(own, a,
+                           (nas_conv){.i = out, .o = out, .k = 3, .pre = NAS_ACT_RELU, .bn = true});
+        int b = nas_block_pool(own, 0, (nas_pool){.op = NAS_OP_AVGPOOL, .k = 2, .s = 2});
+        b = nas_block_conv(own, b, (nas_conv){.i = in, .o = out, .k = 1});
+        nas_body_return(own, nas_block_add(own, a, b));
+    }
+    return nas_body_call(body, "residual", &x, 1, (int64_t[]){i, o});
+}

@@ -82,6 +82,10 @@ int nas_block_bn(nas_body body, int x, int64_t channels, nas_act act);
 /* Global average pool and a linear layer with bias: head <i, o>. */
 int nas_block_head(nas_body body, int x, int64_t i, int64_t o);
 
+/* The block between stages of NAS-Bench-201 and NATS-Bench: two convolutions, the first with stride
+ * 2, plus the pooled and projected input: residual <i, o>. */
+int nas_block_residual(nas_body body, int x, int64_t i, int64_t o);
+
 /* Plain operators. */
 int nas_block_act(nas_body body, int x, nas_act act); /* NAS_ACT_NONE: x itself */
 int nas_block_add(nas_body body, int a, int b);

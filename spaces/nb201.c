@@ -163,23 +163,6 @@ static int stage(nas_graph *g, int x, int64_t c)
     return nas_body_call(nas_graph_main(g), "cells5", &x, 1, &c);
 }
 
-/* The residual block between stages: halves the map, i -> o channels. */
-static int reduce(nas_graph *g, int x, int64_t i, int64_t o)
-{
-    nas_body own;
-    if (nas_graph_function(g, "residual", 1, (const char *const[]){"i", "o"}, 2, true, &own)) {
-        const int64_t in = NAS_FORMAL(0), out = NAS_FORMAL(1);
-        int a = nas_block_conv(
-            own, 0, (nas_conv){.i = in, .o = out, .k = 3, .s = 2, .pre = NAS_ACT_RELU, .bn = true});
-        a = nas_block_conv(own, a,
-                           (nas_conv){.i = out, .o = out, .k = 3, .pre = NAS_ACT_RELU, .bn = true});
-        int b = nas_block_pool(own, 0, (nas_pool){.op = NAS_OP_AVGPOOL, .k = 2, .s = 2});
-        b = nas_block_conv(own, b, (nas_conv){.i = in, .o = out, .k = 1});
-        nas_body_return(own, nas_block_add(own, a, b));
-    }
-    return nas_body_call(nas_graph_main(g), "residual", &x, 1, (int64_t[]){i, o});
-}
-
 static void build(const nas_space *space, const nas_arch *a, const nas_task *task, nas_graph *g)
 {
     (void)space;
@@ -189,8 +172,8 @@ static void build(const nas_space *space, const nas_arch *a, const nas_task *tas
         build_cell(cell, a);
     x = nas_block_conv(main, x, (nas_conv){.i = task->channels, .o = 16, .k = 3, .bn = true});
     x = stage(g, x, 16);
-    x = stage(g, reduce(g, x, 16, 32), 32);
-    x = stage(g, reduce(g, x, 32, 64), 64);
+    x = stage(g, nas_block_residual(main, x, 16, 32), 32);
+    x = stage(g, nas_block_residual(main, x, 32, 64), 64);
     x = nas_block_bn(main, x, 64, NAS_ACT_RELU);
     nas_body_return(main, nas_block_head(main, x, 64, task->classes));
 }

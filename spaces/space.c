@@ -10,7 +10,12 @@
 /* ---- the list: one line a space ---- */
 
 extern const nas_space nas_space_fbnet;
+extern const nas_space nas_space_nb101;
 extern const nas_space nas_space_nb201;
+extern const nas_space nas_space_nats_sss;
+extern const nas_space nas_space_nbmacro;
+extern const nas_space nas_space_tnb101_micro;
+extern const nas_space nas_space_tnb101_macro;
 extern const nas_space nas_space_hiaml;
 extern const nas_space nas_space_mnasnet;
 extern const nas_space nas_space_ofa_mb;
@@ -32,7 +37,12 @@ extern const nas_space nas_space_toy;
 
 /* clang-format off */
 const nas_space *const nas_spaces[] = {
+    &nas_space_nb101,
     &nas_space_nb201,
+    &nas_space_nats_sss,
+    &nas_space_nbmacro,
+    &nas_space_tnb101_micro,
+    &nas_space_tnb101_macro,
     &nas_space_hiaml,
     &nas_space_fbnet,
     &nas_space_mnasnet,
@@ -106,10 +116,11 @@ const nas_task *nas_space_task(const nas_space *space, const char *name, nas_err
 
 /* ---- verbs with their defaults ---- */
 
+/* A space of one's own that is not in the list has the row after it. */
 static uint32_t row_of(const nas_space *space)
 {
     uint32_t row = 0;
-    while (nas_spaces[row] != space)
+    while ((int)row < nas_space_count() && nas_spaces[row] != space)
         row++;
     return row;
 }

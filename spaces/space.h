@@ -84,7 +84,8 @@ void nas_space_print_digits(const nas_space *space, const nas_arch *arch, nas_by
 nas_status nas_space_parse_digits(const nas_space *space, const char *text, nas_arch *arch,
                                   nas_err *err);
 
-/* The list, in a fixed order; nas_arch.space is the row. */
+/* The list, in a fixed order; nas_arch.space is the row. A space outside the list works with every
+ * verb below that is given the space. */
 extern const nas_space *const nas_spaces[];
 int nas_space_count(void);
 const nas_space *nas_space_find(const char *name); /* NULL: no such space */

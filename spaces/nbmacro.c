@@ -2,10 +2,7 @@
  * an inverted residual block with kernel 3 and expansion 3 (1) or kernel 5 and expansion 6 (2). The
  * first layer of a stage halves the map and doubles the width: its identity is a convolution. */
 #include "spaces/block.h"
-#include "spaces/read.h"
 #include "spaces/space.h"
-
-#include <stdio.h>
 
 enum { LAYERS = 8, CHOICES = 3, STAGES = 3 };
 
@@ -13,22 +10,6 @@ static const int START[STAGES + 1] = {0, 2, 5, LAYERS};
 static const uint8_t ARITY[LAYERS] = {CHOICES, CHOICES, CHOICES, CHOICES,
                                       CHOICES, CHOICES, CHOICES, CHOICES};
 static const nas_task TASKS[] = {{"cifar10", 3, 32, 32, 10}};
-
-static void print(const nas_space *space, const nas_arch *a, nas_bytes *out)
-{
-    (void)space;
-    for (int i = 0; i < LAYERS; i++)
-        nas_bytes_putc(out, (char)('0' + a->gene[i]));
-}
-
-static nas_status parse(const nas_space *space, const char *text, nas_arch *out, nas_err *err)
-{
-    (void)space;
-    nas_reader r = {text, text, err, false};
-    for (int i = 0, digit = 0; i < LAYERS && nas_read_number(&r, 1, 0, CHOICES - 1, &digit); i++)
-        out->gene[i] = (uint8_t)digit;
-    return nas_read_end(&r);
-}
 
 /* Identities after the first layer of a stage are no layers: wherever they stand, the network is
  * the same. The smallest string has them in front. 6,561 strings, 3,969 networks. */
@@ -48,37 +29,13 @@ static void canonical(const nas_space *space, const nas_arch *a, nas_arch *out)
 
 /* ---- graph ---- */
 
-/* mbconv3 <c, m>: inverted residual with m inner channels; mbconv3s2 <i, m, o>: with stride 2. */
-static int mbconv(nas_body body, int x, int k, int64_t i, int64_t m, int64_t o)
-{
-    bool same = i == o;
-    char name[16];
-    snprintf(name, sizeof name, "mbconv%d%s", k, same ? "" : "s2");
-    nas_body own;
-    if (nas_graph_function(body.graph, name, 1,
-                           same ? (const char *const[]){"c", "m"}
-                                : (const char *const[]){"i", "m", "o"},
-                           same ? 2 : 3, true, &own)) {
-        const int64_t in = NAS_FORMAL(0), mid = NAS_FORMAL(1), out = NAS_FORMAL(same ? 0 : 2);
-        int h = nas_block_conv(
-            own, 0, (nas_conv){.i = in, .o = mid, .k = 1, .bn = true, .act = NAS_ACT_RELU});
-        h = nas_block_conv(own, h,
-                           (nas_conv){.o = mid,
-                                      .k = k,
-                                      .s = same ? 1 : 2,
-                                      .group = NAS_DEPTHWISE,
-                                      .bn = true,
-                                      .act = NAS_ACT_RELU});
-        h = nas_block_conv(own, h, (nas_conv){.i = mid, .o = out, .k = 1, .bn = true});
-        nas_body_return(own, same ? nas_block_add(own, h, 0) : h);
-    }
-    return nas_body_call(body, name, &x, 1, (int64_t[]){i, m, o});
-}
-
 static int layer(nas_body main, int x, int choice, int64_t i, int64_t o)
 {
+    nas_mbconv small = {.i = i, .e = 3 * i, .o = o, .k = 3, .s = i == o ? 1 : 2},
+               large = {.i = i, .e = 6 * i, .o = o, .k = 5, .s = i == o ? 1 : 2};
+    small.act = large.act = NAS_ACT_RELU;
     if (choice)
-        return mbconv(main, x, choice == 1 ? 3 : 5, i, i * (choice == 1 ? 3 : 6), o);
+        return nas_block_mbconv(main, x, choice == 1 ? small : large);
     return i == o ? x
                   : nas_block_conv(main, x, (nas_conv){.i = i, .o = o, .k = 1, .s = 2, .bn = true});
 }
@@ -110,7 +67,7 @@ const nas_space nas_space_nbmacro = {
     .n_genes = LAYERS,
     .arity = ARITY,
     .canonical = canonical,
-    .print = print,
-    .parse = parse,
+    .print = nas_space_print_digits,
+    .parse = nas_space_parse_digits,
     .build = build,
 };

@@ -31,13 +31,18 @@ static void canonical(const nas_space *space, const nas_arch *a, nas_arch *out)
 
 static int layer(nas_body main, int x, int choice, int64_t i, int64_t o)
 {
-    nas_mbconv small = {.i = i, .e = 3 * i, .o = o, .k = 3, .s = i == o ? 1 : 2},
-               large = {.i = i, .e = 6 * i, .o = o, .k = 5, .s = i == o ? 1 : 2};
-    small.act = large.act = NAS_ACT_RELU;
-    if (choice)
-        return nas_block_mbconv(main, x, choice == 1 ? small : large);
-    return i == o ? x
-                  : nas_block_conv(main, x, (nas_conv){.i = i, .o = o, .k = 1, .s = 2, .bn = true});
+    const int s = i == o ? 1 : 2;
+    if (choice == 0 && s == 1)
+        return x;
+    if (choice == 0)
+        return nas_block_conv(main, x, (nas_conv){.i = i, .o = o, .k = 1, .s = s, .bn = true});
+    return nas_block_mbconv(main, x,
+                            (nas_mbconv){.i = i,
+                                         .e = i * (choice == 1 ? 3 : 6),
+                                         .o = o,
+                                         .k = choice == 1 ? 3 : 5,
+                                         .s = s,
+                                         .act = NAS_ACT_RELU});
 }
 
 static void build(const nas_space *space, const nas_arch *a, const nas_task *task, nas_graph *g)

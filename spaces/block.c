@@ -354,3 +354,22 @@ int nas_block_residual(nas_body body, int x, int64_t i, int64_t o)
     }
     return nas_body_call(body, "residual", &x, 1, (int64_t[]){i, o});
 }
+
+int nas_block_factorized(nas_body body, int x, int64_t i, int64_t h, int64_t o)
+{
+    static const char NAME[] = "factorized_reduce";
+    nas_body own;
+    if (nas_graph_function(body.graph, NAME, 1, (const char *const[]){"i", "h", "o"}, 3, true,
+                           &own)) {
+        const nas_attr moved[] = {{.n = 2, .v = (int64_t[]){1, 1}},
+                                  {.n = 2, .v = (int64_t[]){INT64_MAX, INT64_MAX}},
+                                  {.n = 2, .v = (int64_t[]){2, 3}}};
+        nas_conv half = {.i = NAS_FORMAL(0), .o = NAS_FORMAL(1), .k = 1, .s = 2};
+        int a = nas_block_act(own, 0, NAS_ACT_RELU);
+        int b = nas_body_op(own, NAS_OP_SLICE, &a, 1, moved);
+        int both[] = {nas_block_conv(own, a, half), nas_block_conv(own, b, half)};
+        a = nas_block_concat(own, both, 2);
+        nas_body_return(own, nas_block_bn(own, a, NAS_FORMAL(2), NAS_ACT_NONE));
+    }
+    return nas_body_call(body, NAME, &x, 1, (int64_t[]){i, h, o});
+}

@@ -86,6 +86,10 @@ int nas_block_head(nas_body body, int x, int64_t i, int64_t o);
  * 2, plus the pooled and projected input: residual <i, o>. */
 int nas_block_residual(nas_body body, int x, int64_t i, int64_t o);
 
+/* Halves the map: two strided 1x1 convolutions of h = o / 2 channels, the second on the map moved
+ * by one pixel, side by side: factorized_reduce <i, h, o>. */
+int nas_block_factorized(nas_body body, int x, int64_t i, int64_t h, int64_t o);
+
 /* Plain operators. */
 int nas_block_act(nas_body body, int x, nas_act act); /* NAS_ACT_NONE: x itself */
 int nas_block_add(nas_body body, int a, int b);

@@ -11,27 +11,6 @@ static int relu_conv(nas_body body, int x, int64_t i, int64_t o)
                           (nas_conv){.i = i, .o = o, .k = 1, .pre = NAS_ACT_RELU, .bn = true});
 }
 
-/* Halves the map: two strided 1x1 convolutions of h = o / 2 channels, the second on the map moved
- * by one pixel, side by side. */
-static int factorized_reduce(nas_body body, int x, int64_t i, int64_t h, int64_t o)
-{
-    static const char NAME[] = "factorized_reduce";
-    nas_body own;
-    if (nas_graph_function(body.graph, NAME, 1, (const char *const[]){"i", "h", "o"}, 3, true,
-                           &own)) {
-        const nas_attr moved[] = {{.n = 2, .v = (int64_t[]){1, 1}},
-                                  {.n = 2, .v = (int64_t[]){INT64_MAX, INT64_MAX}},
-                                  {.n = 2, .v = (int64_t[]){2, 3}}};
-        nas_conv half = {.i = NAS_FORMAL(0), .o = NAS_FORMAL(1), .k = 1, .s = 2};
-        int a = nas_block_act(own, 0, NAS_ACT_RELU);
-        int b = nas_body_op(own, NAS_OP_SLICE, &a, 1, moved);
-        int both[] = {nas_block_conv(own, a, half), nas_block_conv(own, b, half)};
-        a = nas_block_concat(own, both, 2);
-        nas_body_return(own, nas_block_bn(own, a, NAS_FORMAL(2), NAS_ACT_NONE));
-    }
-    return nas_body_call(body, NAME, &x, 1, (int64_t[]){i, h, o});
-}
-
 /* [ReLU, depthwise k x k, 1x1, batch norm] */
 static int separable(nas_body body, int x, int k, int s, int dilation)
 {
@@ -76,7 +55,8 @@ static int build_op(nas_body cell, const nas_nds_op *op, int x, int s)
     case NAS_NDS_NONE:
         return NOTHING;
     case NAS_NDS_SKIP:
-        return s == 1 ? x : factorized_reduce(cell, x, NAS_FORMAL(0), NAS_FORMAL(1), NAS_FORMAL(0));
+        return s == 1 ? x
+                      : nas_block_factorized(cell, x, NAS_FORMAL(0), NAS_FORMAL(1), NAS_FORMAL(0));
     case NAS_NDS_AVG:
         return nas_block_pool(
             cell, x, (nas_pool){.op = NAS_OP_AVGPOOL, .k = op->k, .s = s, .pad = op->k / 2});
@@ -146,7 +126,7 @@ static int call_cell(nas_graph *g, int kind, bool after, const int *in, const in
     nas_body own;
     if (nas_graph_function(g, name, 2, (const char *const[]){"i", "j", "c", "h"}, formals, true,
                            &own)) {
-        int state[] = {after ? factorized_reduce(own, 0, i, h, c) : relu_conv(own, 0, i, c),
+        int state[] = {after ? nas_block_factorized(own, 0, i, h, c) : relu_conv(own, 0, i, c),
                        relu_conv(own, 1, j, c)};
         nas_body_return(own, nas_body_call(own, nas_nds_cells[kind], state, 2, (int64_t[]){c, h}));
     }

@@ -119,27 +119,6 @@ static void micro_canonical(const nas_space *space, const nas_arch *a, nas_arch 
     *out = a->gene[E12] == NONE && memcmp(other.gene, a->gene, EDGES) < 0 ? other : *a;
 }
 
-/* Half of the channels from the even pixels, half from the odd ones; o = 2 i. */
-static int factorized_reduce(nas_body body, int x, int64_t i, int64_t o)
-{
-    nas_body own;
-    if (nas_graph_function(body.graph, "factorized_reduce", 1, (const char *const[]){"i", "o"}, 2,
-                           true, &own)) {
-        const nas_conv half = {.i = NAS_FORMAL(0), .o = NAS_FORMAL(0), .k = 1, .s = 2};
-        const nas_attr shift[] = {
-            [NAS_SLICE_STARTS] = {.n = 2, .v = (int64_t[]){1, 1}},
-            [NAS_SLICE_ENDS] = {.n = 2, .v = (int64_t[]){INT64_MAX, INT64_MAX}},
-            [NAS_SLICE_AXES] = {.n = 2, .v = (int64_t[]){2, 3}},
-        };
-        int even = nas_block_act(own, 0, NAS_ACT_RELU);
-        int odd = nas_body_op(own, NAS_OP_SLICE, &even, 1, shift);
-        int both[] = {nas_block_conv(own, even, half), nas_block_conv(own, odd, half)};
-        int joined = nas_block_concat(own, both, 2);
-        nas_body_return(own, nas_block_bn(own, joined, NAS_FORMAL(1), NAS_ACT_NONE));
-    }
-    return nas_body_call(body, "factorized_reduce", &x, 1, (int64_t[]){i, o});
-}
-
 /* Zeros of half the map and twice the channels. */
 static int zeros_reduced(nas_body cell)
 {
@@ -147,11 +126,11 @@ static int zeros_reduced(nas_body cell)
     return nas_block_scale(cell, nas_block_concat(cell, (int[]){x, x}, 2), 0);
 }
 
-/* An edge from i to o channels; one of a reducing cell's input halves the map. */
+/* An edge from i to o channels; one from a reducing cell's input halves the map, and o = 2 i. */
 static int build_edge(nas_body cell, int op, int x, int64_t i, int64_t o)
 {
     if (op == SKIP)
-        return i == o ? x : factorized_reduce(cell, x, i, o);
+        return i == o ? x : nas_block_factorized(cell, x, i, i, o);
     return conv(cell, x, op == CONV1 ? 1 : 3, i == o ? 1 : 2, i, o);
 }
 

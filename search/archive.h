@@ -1,12 +1,13 @@
-/* What is best so far? All non-dominated feasible architectures that were evaluated, each kept once,
- * however small the population is.
+/* What is best so far? All non-dominated feasible architectures that were evaluated, each kept
+ * once, however small the population is.
  *
  *     nas_archive a = {.m = 2};
  *     nas_archive_add(&a, id, f);          f: (m) objectives, less is better
  *     for (size_t i = 0; i < a.n; i++) use(a.id[i], a.f + i * a.m);
  *     nas_archive_clear(&a);
  *
- * Equal points do not dominate each other: all of them stay. Entries are in ascending order of id. */
+ * Equal points do not dominate each other: all of them stay. Entries are in ascending order of id.
+ */
 #ifndef NAS_ARCHIVE_H
 #define NAS_ARCHIVE_H
 

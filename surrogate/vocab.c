@@ -7,18 +7,29 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The pair table is open addressing on left << 16 | right; no pair has key 0. */
+/* Open addressing, at most half full; keys and values are not 0. */
 typedef struct {
-    uint32_t key, id;
+    uint32_t key, value;
 } entry;
 
+typedef struct {
+    entry *e; /* (1 << 32 - shift) */
+    int shift;
+    uint32_t n;
+} table;
+
+/* A piece is found in text by walking a trie: node b is the piece of byte b - 1, the others follow.
+ * A piece that encoding never gives, because its bytes always become others, is not in it. */
 struct nas_vocab {
     int32_t pieces;
     nas_merge *merge; /* (pieces - 256) */
-    entry *table;     /* (1 << 32 - shift) */
-    int shift;
-    uint32_t *start; /* (pieces + 2): where the bytes of an id begin; the pad has none */
+    uint32_t *start;  /* (pieces + 2): where the bytes of an id begin; the pad has none */
     char *bytes;
+    table pair;       /* left << 16 | right -> id */
+    table step;       /* node << 8 | byte -> node */
+    uint16_t *ends;   /* (nodes) the id that ends at a node, or 0 */
+    uint16_t *within; /* (pieces + 1) the longest piece that this one begins with, or 0 */
+    uint32_t nodes;
 };
 
 enum { NONE = INT32_MAX, FIRST_MERGE = 1 + NAS_VOCAB_BYTES };
@@ -28,22 +39,66 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* ---- pairs ---- */
+/* ---- tables ---- */
 
-static entry *find(const nas_vocab *vocab, int32_t left, int32_t right)
+static void table_init(table *t, int shift)
 {
-    uint32_t key = (uint32_t)left << 16 | (uint32_t)right;
-    uint32_t mask = (uint32_t)(UINT32_MAX >> vocab->shift);
-    uint32_t at = (key * 0x9E3779B1u) >> vocab->shift;
-    while (vocab->table[at].key && vocab->table[at].key != key)
-        at = (at + 1) & mask;
-    return &vocab->table[at];
+    *t = (table){nas_zalloc((size_t)1 << (32 - shift), sizeof *t->e), shift, 0};
 }
 
-static int32_t merged(const nas_vocab *vocab, int32_t left, int32_t right)
+/* The entry of a key, or the empty one where it belongs. */
+static inline entry *find(const table *t, uint32_t key)
 {
-    const entry *e = find(vocab, left, right);
-    return e->key ? (int32_t)e->id : NONE;
+    uint32_t at = (key * 0x9E3779B1u) >> t->shift;
+    while (t->e[at].key && t->e[at].key != key)
+        at = (at + 1) & (UINT32_MAX >> t->shift);
+    return &t->e[at];
+}
+
+/* The value of a key, or 0. */
+static inline uint32_t get(const table *t, uint32_t key)
+{
+    return find(t, key)->value;
+}
+
+static void put(table *t, uint32_t key, uint32_t value)
+{
+    if (++t->n * 2 > 1u << (32 - t->shift)) {
+        table old = *t;
+        table_init(t, old.shift - 1);
+        t->n = old.n;
+        for (size_t i = 0; i < (size_t)1 << (32 - old.shift); i++)
+            if (old.e[i].key)
+                *find(t, old.e[i].key) = old.e[i];
+        free(old.e);
+    }
+    *find(t, key) = (entry){key, value};
+}
+
+static inline uint32_t pair_key(int32_t left, int32_t right)
+{
+    return (uint32_t)left << 16 | (uint32_t)right;
+}
+
+/* Does text of these two pieces stay these two? Taking the merges inside them back, the latest
+ * first, shows every pair that ever met at the border; none may make an id below limit, nor one
+ * that is made before the merge taken back (of equal merges the left one is made first). */
+static bool stay_apart(const nas_vocab *vocab, int32_t left, int32_t right, int32_t limit)
+{
+    for (;;) {
+        int32_t id = (int32_t)get(&vocab->pair, pair_key(left, right));
+        if (id && id < limit)
+            return false;
+        if (left < FIRST_MERGE && right < FIRST_MERGE)
+            return true;
+        if (left > right) {
+            limit = left;
+            left = vocab->merge[left - FIRST_MERGE].right;
+        } else {
+            limit = right + 1;
+            right = vocab->merge[right - FIRST_MERGE].left;
+        }
+    }
 }
 
 /* ---- building ---- */
@@ -53,7 +108,7 @@ static const char *refusal(const nas_vocab *vocab, nas_merge m, int32_t id)
 {
     if (m.left < 1 || m.left >= id || m.right < 1 || m.right >= id)
         return "of pieces that do not exist yet";
-    if (find(vocab, m.left, m.right)->key)
+    if (get(&vocab->pair, pair_key(m.left, m.right)))
         return "made twice";
     uint32_t n = vocab->start[m.left + 1] - vocab->start[m.left];
     uint32_t k = vocab->start[m.right + 1] - vocab->start[m.right];
@@ -76,17 +131,14 @@ static void append(nas_vocab *vocab, nas_merge m, int32_t id, size_t *cap)
     memcpy(vocab->bytes + at, vocab->bytes + vocab->start[m.left], n);
     memcpy(vocab->bytes + at + n, vocab->bytes + vocab->start[m.right], k);
     vocab->start[id + 1] = at + n + k;
-    *find(vocab, m.left, m.right) = (entry){(uint32_t)m.left << 16 | m.right, (uint32_t)id};
+    put(&vocab->pair, pair_key(m.left, m.right), (uint32_t)id);
 }
 
-/* A vocabulary of the 256 bytes with room for n merges, the table at most a quarter full. */
+/* A vocabulary of the 256 bytes with room for n merges. */
 static nas_vocab *bytes_only(size_t n, size_t *cap)
 {
     nas_vocab *vocab = nas_zalloc(1, sizeof *vocab);
-    vocab->shift = 32 - 10;
-    while (n * 4 >> (32 - vocab->shift))
-        vocab->shift--;
-    vocab->table = nas_zalloc((size_t)1 << (32 - vocab->shift), sizeof *vocab->table);
+    table_init(&vocab->pair, 32 - 10);
     vocab->merge = nas_alloc(n * sizeof *vocab->merge);
     vocab->start = nas_zalloc(FIRST_MERGE + n + 1, sizeof *vocab->start);
     vocab->bytes = nas_grow(NULL, cap, NAS_VOCAB_BYTES, 1);
@@ -96,6 +148,59 @@ static nas_vocab *bytes_only(size_t n, size_t *cap)
     }
     vocab->pieces = NAS_VOCAB_BYTES;
     return vocab;
+}
+
+/* Adds the path of piece id to the trie. */
+static void grow_trie(nas_vocab *vocab, int32_t id)
+{
+    size_t n;
+    const char *piece = nas_vocab_piece(vocab, id, &n);
+    uint32_t node = (uint32_t)(unsigned char)piece[0] + 1;
+    for (size_t i = 1; i < n; i++) {
+        uint32_t key = node << 8 | (unsigned char)piece[i];
+        if (!get(&vocab->step, key))
+            put(&vocab->step, key, vocab->nodes++);
+        node = get(&vocab->step, key);
+    }
+    vocab->ends[node] = (uint16_t)id;
+}
+
+/* The longest piece that text begins with, of at most size bytes. */
+static int32_t longest(const nas_vocab *vocab, const char *text, size_t size)
+{
+    uint32_t node = (uint32_t)(unsigned char)text[0] + 1;
+    int32_t id = (int32_t)node;
+    for (size_t i = 1; i < size; i++) {
+        node = get(&vocab->step, node << 8 | (unsigned char)text[i]);
+        if (!node)
+            break;
+        id = vocab->ends[node] ? vocab->ends[node] : id;
+    }
+    return id;
+}
+
+/* A piece is reached when its halves are and nothing else joins across them before. */
+static void make_trie(nas_vocab *vocab)
+{
+    size_t n = (size_t)vocab->pieces + 1, bytes = vocab->start[n];
+    bool *reached = nas_zalloc(n, sizeof *reached);
+    table_init(&vocab->step, 32 - 10);
+    vocab->ends = nas_zalloc(bytes + 1, sizeof *vocab->ends);
+    vocab->within = nas_zalloc(n, sizeof *vocab->within);
+    vocab->nodes = FIRST_MERGE;
+    for (int32_t id = 1; id <= vocab->pieces; id++) {
+        nas_merge m = id < FIRST_MERGE ? (nas_merge){0, 0} : vocab->merge[id - FIRST_MERGE];
+        reached[id] = id < FIRST_MERGE || (reached[m.left] && reached[m.right] &&
+                                           stay_apart(vocab, m.left, m.right, id));
+        if (reached[id])
+            grow_trie(vocab, id);
+    }
+    for (int32_t id = FIRST_MERGE; id <= vocab->pieces; id++) {
+        size_t size;
+        const char *piece = nas_vocab_piece(vocab, id, &size);
+        vocab->within[id] = (uint16_t)longest(vocab, piece, size - 1);
+    }
+    free(reached);
 }
 
 nas_vocab *nas_vocab_new(const nas_merge *merge, size_t n, nas_err *err)
@@ -120,6 +225,7 @@ nas_vocab *nas_vocab_new(const nas_merge *merge, size_t n, nas_err *err)
         vocab->merge[i] = merge[i];
         vocab->pieces++;
     }
+    make_trie(vocab);
     return vocab;
 }
 
@@ -128,7 +234,10 @@ void nas_vocab_free(nas_vocab *vocab)
     if (!vocab)
         return;
     free(vocab->merge);
-    free(vocab->table);
+    free(vocab->pair.e);
+    free(vocab->step.e);
+    free(vocab->ends);
+    free(vocab->within);
     free(vocab->start);
     free(vocab->bytes);
     free(vocab);
@@ -166,36 +275,30 @@ size_t nas_vocab_stretch(const char *text, size_t size)
     return most;
 }
 
-/* The first of the least of n ids. */
-static size_t least(const int32_t *id, size_t n)
+/* Ids of one stretch: those that merging the earliest learned pair first, again and again, ends
+ * with. They are the only way to cut the stretch into pieces of which all neighbours stay apart, so
+ * a search finds them: longest piece first, and back where no piece fits. Places that were left
+ * that way are dead ends and not entered again. */
+static size_t encode_stretch(const nas_vocab *vocab, const char *text, size_t size, int32_t *id)
 {
-    size_t at = 0;
-    for (size_t i = 1; i < n; i++)
-        if (id[i] < id[at])
-            at = i;
-    return at;
-}
-
-/* Ids of one stretch: of all neighbours that were ever merged, merge the earliest learned first. */
-static size_t encode_stretch(const nas_vocab *vocab, const char *text, size_t n, int32_t *id)
-{
-    int32_t pair[NAS_VOCAB_PIECE_MAX]; /* (n - 1): what id[i], id[i + 1] become, or NONE */
-    for (size_t i = 0; i < n; i++)
-        id[i] = (unsigned char)text[i] + 1;
-    for (size_t i = 0; i + 1 < n; i++)
-        pair[i] = merged(vocab, id[i], id[i + 1]);
-    while (n > 1) {
-        size_t at = least(pair, n - 1);
-        if (pair[at] == NONE)
-            break;
-        id[at] = pair[at];
-        n--;
-        memmove(id + at + 1, id + at + 2, (n - at - 1) * sizeof *id);
-        memmove(pair + at, pair + at + 1, (n - at - 1) * sizeof *pair);
-        if (at > 0)
-            pair[at - 1] = merged(vocab, id[at - 1], id[at]);
-        if (at + 1 < n)
-            pair[at] = merged(vocab, id[at], id[at + 1]);
+    bool dead[NAS_VOCAB_PIECE_MAX + 1];
+    memset(dead, 0, size + 1);
+    int32_t next = longest(vocab, text, size);
+    size_t n = 0, at = 0;
+    while (at < size) {
+        size_t end = at + vocab->start[next + 1] - vocab->start[next];
+        if (!dead[end] && (n == 0 || stay_apart(vocab, id[n - 1], next, NONE))) {
+            id[n++] = next;
+            at = end;
+            next = at < size ? longest(vocab, text + at, size - at) : 0;
+        } else if (vocab->within[next]) {
+            next = vocab->within[next];
+        } else {
+            assert(n > 0);
+            dead[at] = true;
+            next = id[--n];
+            at -= vocab->start[next + 1] - vocab->start[next];
+        }
     }
     return n;
 }

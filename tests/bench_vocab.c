@@ -34,15 +34,24 @@ static void measure(const char *name, const nas_bytes *text)
     nas_vocab_free(v);
 }
 
-int main(void)
+/* A file of the user's own exports, else made-up texts. */
+int main(int argc, char **argv)
 {
     nas_rng rng = nas_rng_seed(1);
     nas_bytes text = {0};
+    if (argc > 1) {
+        FILE *f = fopen(argv[1], "rb");
+        char block[1 << 16];
+        for (size_t n; f && (n = fread(block, 1, sizeof block, f)) > 0;)
+            nas_bytes_put(&text, block, n);
+        measure("file", &text);
+        return 0;
+    }
     while (text.size < 100000000)
         sample_network(&rng, &text);
     measure("networks", &text);
     nas_bytes_reset(&text);
-    sample_prose(&rng, &text, 100000000);
+    sample_prose(&rng, &text, 10000000);
     measure("prose", &text);
     nas_bytes_clear(&text);
     return 0;

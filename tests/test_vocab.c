@@ -151,6 +151,48 @@ static void test_oracle(void **state)
     nas_bytes_clear(&text);
 }
 
+/* Any list of merges, also one that no training gives: pieces that are never reached, two ways to
+ * the same bytes. Encoding is what the merges do one after the other. */
+static void test_any_merges(void **state)
+{
+    (void)state;
+    nas_rng rng = nas_rng_seed(11);
+    for (int round = 0; round < 400; round++) {
+        nas_merge merge[60];
+        size_t n = 0, most = nas_rng_below(&rng, 60);
+        nas_vocab *v = nas_vocab_new(merge, 0, NULL);
+        for (int tries = 0; tries < 300 && n < most; tries++) {
+            uint64_t ids = 3 + n;
+            uint16_t id[2];
+            for (int k = 0; k < 2; k++) {
+                uint64_t r = nas_rng_below(&rng, ids);
+                id[k] = (uint16_t)(r < 3 ? 'a' + 1 + r : 257 + r - 3);
+            }
+            merge[n] = (nas_merge){id[0], id[1]};
+            nas_vocab *more = nas_vocab_new(merge, n + 1, NULL);
+            if (more) {
+                nas_vocab_free(v);
+                v = more;
+                n++;
+            }
+        }
+        char text[800];
+        size_t size = 1 + nas_rng_below(&rng, sizeof text - 1);
+        for (size_t i = 0; i < size; i++)
+            text[i] = "abc\n"[nas_rng_below(&rng, round % 2 ? 3 : 4)];
+        naive o = naive_start(text, size);
+        for (size_t i = 0; i < n; i++)
+            naive_merge(&o, merge[i], (uint16_t)(257 + i));
+        int32_t id[800];
+        size_t ids = nas_vocab_encode(v, text, size, id);
+        assert_int_equal(ids, o.end[o.n_stretch - 1]);
+        for (size_t i = 0; i < ids; i++)
+            assert_int_equal(id[i], o.id[i]);
+        free(o.id), free(o.end);
+        nas_vocab_free(v);
+    }
+}
+
 static void test_rules(void **state)
 {
     (void)state;
@@ -284,9 +326,10 @@ static void test_refusals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_identity), cmocka_unit_test(test_oracle),
-        cmocka_unit_test(test_rules),    cmocka_unit_test(test_deterministic),
-        cmocka_unit_test(test_files),    cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_identity),      cmocka_unit_test(test_oracle),
+        cmocka_unit_test(test_rules),         cmocka_unit_test(test_any_merges),
+        cmocka_unit_test(test_deterministic), cmocka_unit_test(test_files),
+        cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests_name("vocab", tests, NULL, NULL);
 }

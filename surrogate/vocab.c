@@ -7,29 +7,29 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Open addressing, at most half full; keys and values are not 0. */
+/* Open addressing, at most half full; no key is 0. */
 typedef struct {
-    uint32_t key, value;
+    uint32_t key, id;
 } entry;
 
+/* A node of the trie of pieces. Children stand together in order of their bytes. */
 typedef struct {
-    entry *e; /* (1 << 32 - shift) */
-    int shift;
-    uint32_t n;
-} table;
+    uint32_t child; /* the first of n */
+    uint16_t n;
+    uint16_t id; /* of the piece that ends here, or 0 */
+} node;
 
-/* A piece is found in text by walking a trie: node b is the piece of byte b - 1, the others follow.
- * A piece that encoding never gives, because its bytes always become others, is not in it. */
+/* A piece that encoding never gives, because its bytes always become others, is not in the trie. */
 struct nas_vocab {
     int32_t pieces;
     nas_merge *merge; /* (pieces - 256) */
     uint32_t *start;  /* (pieces + 2): where the bytes of an id begin; the pad has none */
     char *bytes;
-    table pair;       /* left << 16 | right -> id */
-    table step;       /* node << 8 | byte -> node */
-    uint16_t *ends;   /* (nodes) the id that ends at a node, or 0 */
+    entry *pair; /* (1 << 32 - shift) left << 16 | right -> id */
+    int shift;
+    node *trie;       /* the root, the 256 bytes, … by depth */
+    char *label;      /* (nodes) the byte that leads to a node */
     uint16_t *within; /* (pieces + 1) the longest piece that this one begins with, or 0 */
-    uint32_t nodes;
 };
 
 enum { NONE = INT32_MAX, FIRST_MERGE = 1 + NAS_VOCAB_BYTES };
@@ -39,45 +39,16 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* ---- tables ---- */
+/* ---- pairs ---- */
 
-static void table_init(table *t, int shift)
+/* The entry of a pair, or the empty one where it belongs. */
+static entry *find(const nas_vocab *vocab, int32_t left, int32_t right)
 {
-    *t = (table){nas_zalloc((size_t)1 << (32 - shift), sizeof *t->e), shift, 0};
-}
-
-/* The entry of a key, or the empty one where it belongs. */
-static inline entry *find(const table *t, uint32_t key)
-{
-    uint32_t at = (key * 0x9E3779B1u) >> t->shift;
-    while (t->e[at].key && t->e[at].key != key)
-        at = (at + 1) & (UINT32_MAX >> t->shift);
-    return &t->e[at];
-}
-
-/* The value of a key, or 0. */
-static inline uint32_t get(const table *t, uint32_t key)
-{
-    return find(t, key)->value;
-}
-
-static void put(table *t, uint32_t key, uint32_t value)
-{
-    if (++t->n * 2 > 1u << (32 - t->shift)) {
-        table old = *t;
-        table_init(t, old.shift - 1);
-        t->n = old.n;
-        for (size_t i = 0; i < (size_t)1 << (32 - old.shift); i++)
-            if (old.e[i].key)
-                *find(t, old.e[i].key) = old.e[i];
-        free(old.e);
-    }
-    *find(t, key) = (entry){key, value};
-}
-
-static inline uint32_t pair_key(int32_t left, int32_t right)
-{
-    return (uint32_t)left << 16 | (uint32_t)right;
+    uint32_t key = (uint32_t)left << 16 | (uint32_t)right;
+    uint32_t at = (key * 0x9E3779B1u) >> vocab->shift;
+    while (vocab->pair[at].key && vocab->pair[at].key != key)
+        at = (at + 1) & (UINT32_MAX >> vocab->shift);
+    return &vocab->pair[at];
 }
 
 /* Does text of these two pieces stay these two? Taking the merges inside them back, the latest
@@ -86,7 +57,7 @@ static inline uint32_t pair_key(int32_t left, int32_t right)
 static bool stay_apart(const nas_vocab *vocab, int32_t left, int32_t right, int32_t limit)
 {
     for (;;) {
-        int32_t id = (int32_t)get(&vocab->pair, pair_key(left, right));
+        int32_t id = (int32_t)find(vocab, left, right)->id;
         if (id && id < limit)
             return false;
         if (left < FIRST_MERGE && right < FIRST_MERGE)
@@ -108,7 +79,7 @@ static const char *refusal(const nas_vocab *vocab, nas_merge m, int32_t id)
 {
     if (m.left < 1 || m.left >= id || m.right < 1 || m.right >= id)
         return "of pieces that do not exist yet";
-    if (get(&vocab->pair, pair_key(m.left, m.right)))
+    if (find(vocab, m.left, m.right)->id)
         return "made twice";
     uint32_t n = vocab->start[m.left + 1] - vocab->start[m.left];
     uint32_t k = vocab->start[m.right + 1] - vocab->start[m.right];
@@ -131,14 +102,17 @@ static void append(nas_vocab *vocab, nas_merge m, int32_t id, size_t *cap)
     memcpy(vocab->bytes + at, vocab->bytes + vocab->start[m.left], n);
     memcpy(vocab->bytes + at + n, vocab->bytes + vocab->start[m.right], k);
     vocab->start[id + 1] = at + n + k;
-    put(&vocab->pair, pair_key(m.left, m.right), (uint32_t)id);
+    *find(vocab, m.left, m.right) = (entry){(uint32_t)m.left << 16 | m.right, (uint32_t)id};
 }
 
 /* A vocabulary of the 256 bytes with room for n merges. */
 static nas_vocab *bytes_only(size_t n, size_t *cap)
 {
     nas_vocab *vocab = nas_zalloc(1, sizeof *vocab);
-    table_init(&vocab->pair, 32 - 10);
+    vocab->shift = 32 - 10;
+    while (n * 2 >> (32 - vocab->shift))
+        vocab->shift--;
+    vocab->pair = nas_zalloc((size_t)1 << (32 - vocab->shift), sizeof *vocab->pair);
     vocab->merge = nas_alloc(n * sizeof *vocab->merge);
     vocab->start = nas_zalloc(FIRST_MERGE + n + 1, sizeof *vocab->start);
     vocab->bytes = nas_grow(NULL, cap, NAS_VOCAB_BYTES, 1);
@@ -150,57 +124,99 @@ static nas_vocab *bytes_only(size_t n, size_t *cap)
     return vocab;
 }
 
-/* Adds the path of piece id to the trie. */
-static void grow_trie(nas_vocab *vocab, int32_t id)
+/* ---- the trie ---- */
+
+typedef struct {
+    const char *bytes;
+    uint32_t size, id;
+} word;
+
+static int by_bytes(const void *a, const void *b)
 {
-    size_t n;
-    const char *piece = nas_vocab_piece(vocab, id, &n);
-    uint32_t node = (uint32_t)(unsigned char)piece[0] + 1;
-    for (size_t i = 1; i < n; i++) {
-        uint32_t key = node << 8 | (unsigned char)piece[i];
-        if (!get(&vocab->step, key))
-            put(&vocab->step, key, vocab->nodes++);
-        node = get(&vocab->step, key);
-    }
-    vocab->ends[node] = (uint16_t)id;
+    const word *x = a, *y = b;
+    int order = memcmp(x->bytes, y->bytes, x->size < y->size ? x->size : y->size);
+    return order ? order : (x->size > y->size) - (x->size < y->size);
 }
 
-/* The longest piece that text begins with, of at most size bytes. */
-static int32_t longest(const nas_vocab *vocab, const char *text, size_t size)
+/* The pieces that encoding can give, sorted. A piece is reached when its halves are and nothing
+ * else joins across them before. */
+static word *reachable(const nas_vocab *vocab, size_t *n)
 {
-    uint32_t node = (uint32_t)(unsigned char)text[0] + 1;
-    int32_t id = (int32_t)node;
-    for (size_t i = 1; i < size; i++) {
-        node = get(&vocab->step, node << 8 | (unsigned char)text[i]);
-        if (!node)
-            break;
-        id = vocab->ends[node] ? vocab->ends[node] : id;
-    }
-    return id;
-}
-
-/* A piece is reached when its halves are and nothing else joins across them before. */
-static void make_trie(nas_vocab *vocab)
-{
-    size_t n = (size_t)vocab->pieces + 1, bytes = vocab->start[n];
-    bool *reached = nas_zalloc(n, sizeof *reached);
-    table_init(&vocab->step, 32 - 10);
-    vocab->ends = nas_zalloc(bytes + 1, sizeof *vocab->ends);
-    vocab->within = nas_zalloc(n, sizeof *vocab->within);
-    vocab->nodes = FIRST_MERGE;
+    bool *reached = nas_zalloc((size_t)vocab->pieces + 1, sizeof *reached);
+    word *list = nas_alloc((size_t)vocab->pieces * sizeof *list);
+    *n = 0;
     for (int32_t id = 1; id <= vocab->pieces; id++) {
         nas_merge m = id < FIRST_MERGE ? (nas_merge){0, 0} : vocab->merge[id - FIRST_MERGE];
         reached[id] = id < FIRST_MERGE || (reached[m.left] && reached[m.right] &&
                                            stay_apart(vocab, m.left, m.right, id));
         if (reached[id])
-            grow_trie(vocab, id);
+            list[(*n)++] = (word){vocab->bytes + vocab->start[id],
+                                  vocab->start[id + 1] - vocab->start[id], (uint32_t)id};
     }
+    qsort(list, *n, sizeof *list, by_bytes);
+    free(reached);
+    return list;
+}
+
+/* The words below a node: those from low to high share its first depth bytes. */
+typedef struct {
+    uint32_t low, high, depth;
+} range;
+
+static void make_trie(nas_vocab *vocab)
+{
+    size_t n_words, n = 1, node_cap = 0, label_cap = 0, range_cap = 0;
+    word *w = reachable(vocab, &n_words);
+    range *r = nas_grow(NULL, &range_cap, n, sizeof *r);
+    vocab->trie = nas_grow(NULL, &node_cap, n, sizeof *vocab->trie);
+    vocab->label = nas_grow(NULL, &label_cap, n, 1);
+    r[0] = (range){0, (uint32_t)n_words, 0};
+    for (size_t i = 0; i < n; i++) {
+        uint32_t low = r[i].low, high = r[i].high, depth = r[i].depth;
+        bool ends = w[low].size == depth;
+        uint16_t id = ends ? (uint16_t)w[low].id : 0;
+        size_t child = n;
+        for (low += ends; low < high; n++) {
+            uint32_t next = low + 1;
+            while (next < high && w[next].bytes[depth] == w[low].bytes[depth])
+                next++;
+            r = nas_grow(r, &range_cap, n + 1, sizeof *r);
+            vocab->trie = nas_grow(vocab->trie, &node_cap, n + 1, sizeof *vocab->trie);
+            vocab->label = nas_grow(vocab->label, &label_cap, n + 1, 1);
+            vocab->label[n] = w[low].bytes[depth];
+            r[n] = (range){low, next, depth + 1};
+            low = next;
+        }
+        vocab->trie[i] = (node){(uint32_t)child, (uint16_t)(n - child), id};
+    }
+    free(r);
+    free(w);
+}
+
+/* The longest piece that text begins with, of at most size bytes. */
+static int32_t longest(const nas_vocab *vocab, const char *text, size_t size)
+{
+    const node *at = &vocab->trie[1 + (unsigned char)text[0]];
+    int32_t id = at->id;
+    for (size_t i = 1; i < size && at->n; i++) {
+        const char *label = vocab->label + at->child;
+        const char *found = memchr(label, text[i], at->n);
+        if (!found)
+            break;
+        at = &vocab->trie[at->child + (size_t)(found - label)];
+        id = at->id ? at->id : id;
+    }
+    return id;
+}
+
+static void link_prefixes(nas_vocab *vocab)
+{
+    vocab->within = nas_zalloc((size_t)vocab->pieces + 1, sizeof *vocab->within);
     for (int32_t id = FIRST_MERGE; id <= vocab->pieces; id++) {
         size_t size;
         const char *piece = nas_vocab_piece(vocab, id, &size);
         vocab->within[id] = (uint16_t)longest(vocab, piece, size - 1);
     }
-    free(reached);
 }
 
 nas_vocab *nas_vocab_new(const nas_merge *merge, size_t n, nas_err *err)
@@ -226,6 +242,7 @@ nas_vocab *nas_vocab_new(const nas_merge *merge, size_t n, nas_err *err)
         vocab->pieces++;
     }
     make_trie(vocab);
+    link_prefixes(vocab);
     return vocab;
 }
 
@@ -234,9 +251,9 @@ void nas_vocab_free(nas_vocab *vocab)
     if (!vocab)
         return;
     free(vocab->merge);
-    free(vocab->pair.e);
-    free(vocab->step.e);
-    free(vocab->ends);
+    free(vocab->pair);
+    free(vocab->trie);
+    free(vocab->label);
     free(vocab->within);
     free(vocab->start);
     free(vocab->bytes);

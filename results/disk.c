@@ -48,8 +48,7 @@ bool nas_disk_put(const nas_disk *disk, int fd, const void *data, size_t size)
     return true;
 }
 
-/* Makes a rename in the directory of path last. */
-static bool sync_directory(const nas_disk *disk, const char *path)
+bool nas_disk_sync_directory(const nas_disk *disk, const char *path)
 {
     char *copy = nas_strdup(path);
     int fd = disk->open(dirname(copy), O_RDONLY | O_DIRECTORY, 0);
@@ -92,7 +91,7 @@ nas_status nas_disk_replace(const nas_disk *disk, const char *path, const void *
         status =
             nas_fail(err, NAS_FAILED, "cannot write '%s' (%s): %s", path, call, strerror(errno));
         disk->unlink(temporary.data);
-    } else if (!sync_directory(disk, path)) {
+    } else if (!nas_disk_sync_directory(disk, path)) {
         status = nas_fail(err, NAS_FAILED, "cannot sync the directory of '%s': %s", path,
                           strerror(errno));
     }

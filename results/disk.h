@@ -31,6 +31,9 @@ extern const nas_disk nas_disk_real;
 /* Writes all bytes or fails with errno; false on failure. */
 bool nas_disk_put(const nas_disk *disk, int fd, const void *data, size_t size);
 
+/* Makes what was created or renamed in the directory of path last; false with errno. */
+bool nas_disk_sync_directory(const nas_disk *disk, const char *path);
+
 /* Makes path hold exactly these bytes, or leaves it as it was: writes PATH.tmp, syncs it, renames
  * it over path and syncs the directory. NAS_FAILED naming the path and the call that failed. */
 nas_status nas_disk_replace(const nas_disk *disk, const char *path, const void *data, size_t size,

@@ -106,7 +106,7 @@ static void fill_cross(nas_decoder *d, size_t layer, nas_spans inputs, const flo
     const nas_product *p = m->kernels->exact;
     size_t width = m->config.d, heads = m->config.heads, h = head_width(d);
     nas_dense_forward(m, &m->decoder[layer].cross_kv, memory, nas_spans_rows(inputs), kv, false);
-#pragma omp parallel for schedule(dynamic)
+#pragma omp parallel for schedule(dynamic) if (inputs.at[inputs.n] * width > NAS_ALONE)
     for (size_t task = 0; task < inputs.n * heads; task++) {
         size_t e = task / heads, head = task % heads, length = d->length[e];
         const float *k = kv + inputs.at[e] * 2 * width + head * h;
@@ -196,12 +196,12 @@ static void look_back(const nas_decoder *d, size_t layer, size_t first, size_t i
 static void self_attend(nas_decoder *d, size_t layer, size_t first, size_t n)
 {
     size_t width = d->model->config.d;
-#pragma omp parallel for
+#pragma omp parallel for schedule(dynamic, 16) if (n * width > NAS_ALONE)
     for (size_t i = 0; i < n; i++)
         memcpy(d->kv[layer] + (first + i) * 2 * width, d->qkv + i * 3 * width + width,
                2 * width * sizeof(float));
     nas_scratch_of(&d->scratch, d->path_width);
-#pragma omp parallel for schedule(dynamic)
+#pragma omp parallel for schedule(dynamic) if (n * width > NAS_ALONE)
     for (size_t i = 0; i < n; i++)
         look_back(d, layer, first, i,
                   d->scratch.data + (size_t)omp_get_thread_num() * d->scratch.each);
@@ -236,7 +236,7 @@ static void cross_attend(nas_decoder *d, size_t layer)
         most = need > most ? need : most;
     }
     nas_scratch_of(&d->scratch, most);
-#pragma omp parallel for schedule(dynamic)
+#pragma omp parallel for schedule(dynamic) if (d->n_inputs * heads * most / 16 > NAS_ALONE)
     for (size_t task = 0; task < d->n_inputs * heads; task++)
         if (d->order_at[task / heads] < d->order_at[task / heads + 1])
             look_at_input(d, layer, task / heads, task % heads,

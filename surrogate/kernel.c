@@ -87,7 +87,7 @@ void nas_packed_fill(nas_packed *p, const nas_product *product, size_t k, size_t
         p->data = alloc_lines(need);
         p->cap = need;
     }
-#pragma omp parallel for schedule(dynamic)
+#pragma omp parallel for schedule(dynamic) if (k * n > NAS_ALONE)
     for (size_t i = 0; i < count; i++) {
         size_t j = i * NAS_COLUMNS;
         nas_view part = {b.data + j * b.col, b.row, b.col};
@@ -104,7 +104,7 @@ void nas_packed_clear(nas_packed *p)
 void nas_linear(size_t m, nas_view a, const nas_packed *b, float *c, size_t ldc, bool add)
 {
     size_t rows = blocks(m, NAS_ROWS), columns = blocks(b->n, NAS_COLUMNS);
-#pragma omp parallel for schedule(dynamic)
+#pragma omp parallel for schedule(dynamic) if (m * b->n * b->k / 16 > NAS_ALONE)
     for (size_t task = 0; task < rows * columns; task++) {
         size_t i = task / columns * NAS_ROWS, j = task % columns * NAS_COLUMNS;
         nas_view part = {a.data + i * a.row, a.row, a.col};

@@ -63,6 +63,9 @@ const nas_kernels *nas_kernels_find(const char *name, nas_err *err);
 
 /* ---- products over all threads ---- */
 
+/* A loop over fewer floats runs on one thread: waking others costs more. */
+#define NAS_ALONE 65536
+
 #define NAS_ROWS    96  /* rows of A that one thread takes at a time */
 #define NAS_COLUMNS 256 /* columns of B that one thread takes at a time */
 

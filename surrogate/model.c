@@ -211,6 +211,16 @@ static nas_status read_config(nas_model_config *c, const nas_safetensors *file, 
     return status;
 }
 
+nas_status nas_model_read(nas_model *m, const nas_safetensors *file, nas_err *err)
+{
+    nas_status status = nas_tensors_check(&m->tensors, file, PREFIX, err);
+    if (status)
+        return status;
+    if (!m->weights)
+        m->weights = nas_alloc(m->tensors.count * sizeof *m->weights);
+    return nas_tensors_read(&m->tensors, file, PREFIX, m->weights, err);
+}
+
 nas_model *nas_model_load(const char *path, nas_err *err)
 {
     nas_safetensors *file = nas_safetensors_open(path, err);
@@ -219,10 +229,8 @@ nas_model *nas_model_load(const char *path, nas_err *err)
     nas_status status = file ? NAS_OK : NAS_FAILED;
     if (file && !(status = read_config(&config, file, err)) && !(m = plan(&config, err)))
         status = NAS_FAILED;
-    if (!status && !(status = nas_tensors_check(&m->tensors, file, PREFIX, err))) {
-        m->weights = nas_alloc(m->tensors.count * sizeof *m->weights);
-        status = nas_tensors_read(&m->tensors, file, PREFIX, m->weights, err);
-    }
+    if (!status)
+        status = nas_model_read(m, file, err);
     if (!status) {
         json_object_update(m->meta, (json_t *)nas_safetensors_metadata(file));
         finish(m);

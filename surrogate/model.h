@@ -70,6 +70,9 @@ nas_status nas_model_save(const nas_model *model, const char *path, nas_err *err
 nas_status nas_model_save_with(const nas_model *model, const char *path,
                                const nas_tensor_block *blocks, size_t n, nas_err *err);
 
+/* Replaces the weights by those in file, which must have the same sizes; pack afterwards. */
+nas_status nas_model_read(nas_model *model, const nas_safetensors *file, nas_err *err);
+
 /* Packs the weights for products; with back also for the backward pass. */
 void nas_model_pack(nas_model *model, bool back);
 

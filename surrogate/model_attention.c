@@ -97,7 +97,8 @@ void nas_attention_forward(const nas_model *m, const nas_attention *a, float *mi
     size_t longest = nas_spans_longest(a->keys);
     const nas_product *p = m->kernels->exact;
     nas_scratch_of(scratch, p->size(h, longest) + p->size(longest, h) + QUERIES * longest);
-#pragma omp parallel for schedule(dynamic)
+#pragma omp parallel for schedule(dynamic) if (nas_spans_rows(a->queries) * longest * d / 16 >     \
+                                               NAS_ALONE)
     for (size_t task = 0; task < a->queries.n * heads; task++) {
         job j = job_of(m, a, task);
         float *packed_k = scratch->data + (size_t)omp_get_thread_num() * scratch->each;
@@ -168,7 +169,8 @@ void nas_attention_back(const nas_model *m, const nas_attention *a, const float 
     const nas_product *p = m->kernels->exact;
     nas_scratch_of(scratch, 2 * p->size(h, longest) + p->size(longest, h) + p->size(QUERIES, h) +
                                 2 * QUERIES * longest);
-#pragma omp parallel for schedule(dynamic)
+#pragma omp parallel for schedule(dynamic) if (nas_spans_rows(a->queries) * longest * d / 16 >     \
+                                               NAS_ALONE)
     for (size_t task = 0; task < a->queries.n * heads; task++) {
         job j = job_of(m, a, task);
         back_space s = {.k_t = scratch->data + (size_t)omp_get_thread_num() * scratch->each};

@@ -8,7 +8,7 @@
 static void loss_back(nas_tape *t, const nas_batch *b, float scale)
 {
     size_t vocab = t->model->config.decoder_vocab;
-#pragma omp parallel for schedule(dynamic)
+#pragma omp parallel for schedule(dynamic) if (nas_spans_rows(b->output) * vocab > NAS_ALONE)
     for (size_t e = 0; e < b->output.n; e++) {
         size_t begin = b->output.at[e], end = b->output.at[e + 1], counted = 0;
         for (size_t i = begin; i < end; i++)
@@ -38,7 +38,7 @@ static void ffn_back(nas_tape *t, const nas_layer *w, layer_tape *l, size_t rows
     const nas_model *m = t->model;
     nas_dense_back(&w->down, m->kernels->linear, l->hidden, t->dx, rows, t->dwide, false, grad,
                    &t->pack);
-    nas_relu_back(l->hidden, t->dwide, rows * m->config.ffn);
+    nas_relu_back(l->hidden, 1 / (1 - t->dropout), t->dwide, rows * m->config.ffn);
     normed_dense_back(t, &w->up, w->norm[2], l->x[2], l->stat[2], t->dwide, rows, grad);
 }
 

@@ -20,7 +20,7 @@ size_t nas_spans_longest(nas_spans s)
 /* to[j] += sum over rows of x[i, j], row after row. */
 static void add_columns(const float *x, size_t rows, size_t n, float *to)
 {
-#pragma omp parallel for schedule(dynamic)
+#pragma omp parallel for schedule(dynamic) if (rows * n > NAS_ALONE)
     for (size_t first = 0; first < n; first += COLUMNS) {
         size_t width = n - first < COLUMNS ? n - first : COLUMNS;
         for (size_t i = 0; i < rows; i++)
@@ -33,7 +33,7 @@ void nas_dense_forward(const nas_model *m, const nas_dense *l, const float *x, s
                        float *y, bool add)
 {
     const float *b = m->weights + l->bias;
-#pragma omp parallel for
+#pragma omp parallel for schedule(dynamic, 32) if (rows * l->out > NAS_ALONE)
     for (size_t i = 0; i < rows; i++)
         for (size_t j = 0; j < l->out; j++)
             y[i * l->out + j] = b[j] + (add ? y[i * l->out + j] : 0);
@@ -59,7 +59,7 @@ void nas_norm_forward(const nas_model *m, nas_norm norm, const float *x, size_t 
                       float *stat)
 {
     size_t d = m->config.d;
-#pragma omp parallel for
+#pragma omp parallel for schedule(dynamic, 32) if (rows * d > NAS_ALONE)
     for (size_t i = 0; i < rows; i++)
         m->kernels->rows->norm(x + i * d, m->weights + norm.weight, m->weights + norm.bias, d,
                                y + i * d, stat + 2 * i);
@@ -70,7 +70,7 @@ void nas_norm_back(const nas_model *m, nas_norm norm, const float *x, const floa
 {
     size_t d = m->config.d;
     float *dw = grad + norm.weight, *db = grad + norm.bias;
-#pragma omp parallel for schedule(dynamic)
+#pragma omp parallel for schedule(dynamic) if (rows * d > NAS_ALONE)
     for (size_t first = 0; first < d; first += COLUMNS) {
         size_t end = d - first < COLUMNS ? d : first + COLUMNS;
         for (size_t i = 0; i < rows; i++)
@@ -80,7 +80,7 @@ void nas_norm_back(const nas_model *m, nas_norm norm, const float *x, const floa
                 db[j] += g;
             }
     }
-#pragma omp parallel for
+#pragma omp parallel for schedule(dynamic, 32) if (rows * d > NAS_ALONE)
     for (size_t i = 0; i < rows; i++)
         m->kernels->rows->norm_back(x + i * d, m->weights + norm.weight, dy + i * d, stat + 2 * i,
                                     d, dx + i * d);
@@ -88,23 +88,35 @@ void nas_norm_back(const nas_model *m, nas_norm norm, const float *x, const floa
 
 void nas_relu_forward(float *h, size_t count)
 {
-#pragma omp parallel for
+#pragma omp parallel for schedule(dynamic, NAS_ALONE) if (count > NAS_ALONE)
     for (size_t i = 0; i < count; i++)
         h[i] = h[i] > 0 ? h[i] : 0;
 }
 
-void nas_relu_back(const float *h, float *dh, size_t count)
+void nas_relu_back(const float *h, float scale, float *dh, size_t count)
 {
-#pragma omp parallel for
+#pragma omp parallel for schedule(dynamic, NAS_ALONE) if (count > NAS_ALONE)
     for (size_t i = 0; i < count; i++)
-        dh[i] = h[i] > 0 ? dh[i] : 0;
+        dh[i] = h[i] > 0 ? scale * dh[i] : 0;
+}
+
+void nas_dropout(float *h, size_t rows, size_t n, float share, const nas_rng *rng)
+{
+    uint64_t limit = (uint64_t)(share * 0x1p64);
+    float scale = 1 / (1 - share);
+#pragma omp parallel for schedule(dynamic, 32) if (rows * n > NAS_ALONE)
+    for (size_t i = 0; i < rows; i++) {
+        nas_rng r = nas_rng_child(rng, "row", i);
+        for (size_t j = 0; j < n; j++)
+            h[i * n + j] = nas_rng_next(&r) < limit ? 0 : scale * h[i * n + j];
+    }
 }
 
 void nas_rotary(const nas_model *m, nas_spans spans, float *qkv, bool back)
 {
     size_t d = m->config.d, half = d / m->config.heads / 2;
     float sign = back ? -1 : 1;
-#pragma omp parallel for schedule(dynamic)
+#pragma omp parallel for schedule(dynamic) if (nas_spans_rows(spans) * d > NAS_ALONE)
     for (size_t e = 0; e < spans.n; e++)
         for (size_t i = spans.at[e]; i < spans.at[e + 1]; i++) {
             const float *turn = m->rotary + (i - spans.at[e]) * half * 2;
@@ -120,14 +132,14 @@ void nas_rotary(const nas_model *m, nas_spans spans, float *qkv, bool back)
 
 void nas_embed_forward(const float *table, const int32_t *ids, size_t rows, size_t d, float *x)
 {
-#pragma omp parallel for
+#pragma omp parallel for schedule(dynamic, 32) if (rows * d > NAS_ALONE)
     for (size_t i = 0; i < rows; i++)
         memcpy(x + i * d, table + (size_t)ids[i] * d, d * sizeof *x);
 }
 
 void nas_embed_back(float *dtable, const int32_t *ids, size_t rows, size_t d, const float *dx)
 {
-#pragma omp parallel for schedule(dynamic)
+#pragma omp parallel for schedule(dynamic) if (rows * d > NAS_ALONE)
     for (size_t first = 0; first < d; first += COLUMNS) {
         size_t end = d - first < COLUMNS ? d : first + COLUMNS;
         for (size_t i = 0; i < rows; i++)

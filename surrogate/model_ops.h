@@ -48,7 +48,12 @@ void nas_norm_back(const nas_model *m, nas_norm norm, const float *x, const floa
                    const float *dy, size_t rows, float *dx, float *grad);
 
 void nas_relu_forward(float *h, size_t count);
-void nas_relu_back(const float *h, float *dh, size_t count); /* h after relu */
+/* h after relu; scale is what kept values were multiplied by. */
+void nas_relu_back(const float *h, float scale, float *dh, size_t count);
+
+/* h (rows,n): leaves out each value with the probability share, scales the others by
+ * 1 / (1 - share). Row i takes its numbers from a stream of its own. */
+void nas_dropout(float *h, size_t rows, size_t n, float share, const nas_rng *rng);
 
 /* Turns the pairs of q and k in qkv (rows,3d) by each token's position, or back. */
 void nas_rotary(const nas_model *m, nas_spans spans, float *qkv, bool back);

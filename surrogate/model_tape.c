@@ -30,6 +30,12 @@ void nas_tape_free(nas_tape *t)
     free(t);
 }
 
+void nas_tape_dropout(nas_tape *t, double share, const nas_rng *rng)
+{
+    t->dropout = (float)share;
+    t->noise = *rng;
+}
+
 /* ---- memory: the same walk counts (base NULL) and places ---- */
 
 static float *take(nas_tape *t, size_t floats)
@@ -159,6 +165,10 @@ static void layer_forward(nas_tape *t, const nas_layer *w, layer_tape *l, nas_sp
     nas_norm_forward(m, w->norm[2], x, rows, t->normed, l->stat[2]);
     nas_dense_forward(m, &w->up, t->normed, rows, l->hidden, false);
     nas_relu_forward(l->hidden, rows * m->config.ffn);
+    if (t->dropout > 0) {
+        nas_rng noise = nas_rng_child(&t->noise, w->cross ? "decoder" : "encoder", w->up.weight);
+        nas_dropout(l->hidden, rows, m->config.ffn, t->dropout, &noise);
+    }
     x = next(x, out, rows * d);
     nas_dense_forward(m, &w->down, l->hidden, rows, x, true);
 }
@@ -196,7 +206,7 @@ void nas_tape_forward(nas_tape *t, const nas_batch *b)
     encode(t, b);
     float *x = t->decoder.layer[0].x[0];
     nas_embed_forward(m->weights + m->target_embedding, b->shifted, rows, d, x);
-#pragma omp parallel for schedule(dynamic)
+#pragma omp parallel for schedule(dynamic) if (rows * d > NAS_ALONE)
     for (size_t e = 0; e < b->output.n; e++)
         for (size_t i = b->output.at[e]; i < b->output.at[e + 1]; i++)
             nas_add_position(x + i * d, i - b->output.at[e], d);
@@ -229,7 +239,7 @@ float nas_log_sum_exp(const float *x, size_t n)
 void nas_tape_loss(const nas_tape *t, const nas_batch *b, float *loss, float *log_prob)
 {
     size_t vocab = t->model->config.decoder_vocab;
-#pragma omp parallel for schedule(dynamic)
+#pragma omp parallel for schedule(dynamic) if (nas_spans_rows(b->output) * vocab > NAS_ALONE)
     for (size_t e = 0; e < b->output.n; e++) {
         size_t counted = 0;
         float sum = 0;

@@ -25,6 +25,10 @@ typedef struct nas_tape nas_tape;
 nas_tape *nas_tape_new(const nas_model *model, bool train);
 void nas_tape_free(nas_tape *tape);
 
+/* From now on each hidden value of the feed-forward parts is left out with this probability, by
+ * numbers from rng; 0 (as at the start): none is. */
+void nas_tape_dropout(nas_tape *tape, double share, const nas_rng *rng);
+
 /* Bytes that a tape takes for a batch of these numbers of rows. */
 size_t nas_tape_bytes(const nas_model *model, bool train, size_t input_rows, size_t output_rows);
 

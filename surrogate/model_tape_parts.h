@@ -26,6 +26,8 @@ typedef struct {
 struct nas_tape {
     const nas_model *model;
     bool train;
+    float dropout; /* share of hidden values left out */
+    nas_rng noise;
     float *block;
     size_t used, cap;
     stack_tape encoder, decoder;

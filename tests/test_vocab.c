@@ -1,5 +1,7 @@
 /* surrogate/vocab: identity on any bytes, a naive trainer and encoder as oracle, refusals. */
+#include "onnx/export.h"
 #include "spaces/base/rng.h"
+#include "spaces/space.h"
 #include "surrogate/vocab.h"
 
 #include "tests/check.h"
@@ -59,6 +61,36 @@ static void test_identity(void **state)
     nas_vocab_free(v);
     nas_bytes_clear(&text);
     nas_bytes_clear(&other);
+}
+
+/* What is really read: prompts, and the flat forms, of random members of every space. */
+static void test_exports(void **state)
+{
+    (void)state;
+    nas_vocab_trainer *trainer = nas_vocab_trainer_new();
+    nas_bytes all = {0};
+    nas_rng rng = nas_rng_seed(12);
+    for (int s = 0; s < nas_space_count(); s++) {
+        const nas_space *space = nas_spaces[s];
+        for (int k = 0; k < 4; k++) {
+            nas_arch arch;
+            nas_space_sample(space, &rng, &arch);
+            nas_graph *graph = nas_space_build(space, &arch, &space->tasks[0]);
+            size_t start = all.size;
+            nas_export_prompt(graph, space->name, space->tasks[0].name, &all, NULL);
+            nas_vocab_trainer_add(trainer, all.data + start, all.size - start);
+            nas_export_how how = {.form = k % 2 ? NAS_FORM_TEXT : NAS_FORM_PRINTABLE};
+            if (k >= 2)
+                nas_export_graph(graph, NULL, how, &all, NULL);
+            nas_graph_free(graph);
+        }
+    }
+    nas_vocab *v = nas_vocab_trainer_learn(trainer, 2000, NULL);
+    assert_true(nas_vocab_pieces(v) > 1000);
+    check_identity(v, all.data, all.size);
+    nas_vocab_free(v);
+    nas_vocab_trainer_free(trainer);
+    nas_bytes_clear(&all);
 }
 
 /* ---- the oracle: recount every pair before each merge ---- */
@@ -326,10 +358,10 @@ static void test_refusals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_identity),      cmocka_unit_test(test_oracle),
-        cmocka_unit_test(test_rules),         cmocka_unit_test(test_any_merges),
-        cmocka_unit_test(test_deterministic), cmocka_unit_test(test_files),
-        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_identity),   cmocka_unit_test(test_exports),
+        cmocka_unit_test(test_oracle),     cmocka_unit_test(test_rules),
+        cmocka_unit_test(test_any_merges), cmocka_unit_test(test_deterministic),
+        cmocka_unit_test(test_files),      cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests_name("vocab", tests, NULL, NULL);
 }

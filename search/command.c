@@ -40,6 +40,38 @@ nas_status nas_command_operands(const nas_options *options, size_t low, size_t h
     return NAS_OK;
 }
 
+nas_status nas_command_numbers(const char *text, double *values, size_t n, const char *what,
+                               nas_err *err)
+{
+    size_t count = 0;
+    for (const char *at = text;; at++) {
+        char word[64];
+        size_t length = strcspn(at, ",");
+        snprintf(word, sizeof word, "%.*s", (int)(length < 63 ? length : 63), at);
+        double value;
+        if (!nas_read_real(word, &value))
+            return nas_fail(err, NAS_USAGE, "'%s' in the %s '%s' is not a number", word, what,
+                            text);
+        if (count < n)
+            values[count] = value;
+        count++;
+        at += length;
+        if (!*at)
+            break;
+    }
+    if (count != n)
+        return nas_fail(err, NAS_USAGE, "the %s '%s' has %zu numbers for %zu objectives", what,
+                        text, count, n);
+    return NAS_OK;
+}
+
+char *nas_command_provenance(void)
+{
+    nas_bytes text = {0};
+    nas_bytes_print(&text, "{\n  \"naslm\": \"%s\"\n}", NAS_VERSION);
+    return text.data;
+}
+
 nas_status nas_arch_input_next(nas_arch_input *in, nas_arch *arch, nas_err *err)
 {
     while (in->next < in->options->n_operand) {

@@ -60,6 +60,13 @@ uint64_t nas_command_seed(const nas_options *options);
 nas_status nas_command_operands(const nas_options *options, size_t low, size_t high,
                                 const char *what, nas_err *err);
 
+/* Reads "1,2.5,3" as n finite numbers; NAS_USAGE naming both counts when there are more or fewer.
+ */
+nas_status nas_command_numbers(const char *text, double *values, size_t n, const char *what,
+                               nas_err *err);
+/* What made a result, as JSON: versions and CPU path, no host or date. To be freed. */
+char *nas_command_provenance(void);
+
 /* Architectures from operands, where "-" stands for the lines of standard input. */
 typedef struct {
     const nas_space *space;

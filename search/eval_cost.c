@@ -31,14 +31,14 @@ static void free_state(nas_evaluator *e)
 
 static nas_status cost_evaluate(nas_evaluator *e, const nas_arch *archs, size_t n,
                                 const size_t *metric, size_t m, double *values,
-                                nas_eval_state *states, nas_err *err)
+                                nas_row_state *states, nas_err *err)
 {
     (void)err;
 #pragma omp parallel for schedule(dynamic, 8) if (n > 16)
     for (size_t i = 0; i < n; i++) {
         nas_cost cost;
         nas_graph *graph = nas_space_build(e->space, &archs[i], e->task);
-        states[i] = nas_cost_of(graph, &cost, NULL) == NAS_OK ? NAS_STATE_OK : NAS_STATE_FAILED;
+        states[i] = nas_cost_of(graph, &cost, NULL) == NAS_OK ? NAS_ROW_OK : NAS_ROW_FAILED;
         nas_graph_free(graph);
         const int64_t all[COSTS] = {cost.params, cost.macs, cost.activation_bytes, cost.convs};
         for (size_t k = 0; k < m; k++)
@@ -78,7 +78,7 @@ static nas_status formula_open(nas_evaluator *e, const char *argument, nas_err *
 
 static nas_status formula_evaluate(nas_evaluator *e, const nas_arch *archs, size_t n,
                                    const size_t *metric, size_t m, double *values,
-                                   nas_eval_state *states, nas_err *err)
+                                   nas_row_state *states, nas_err *err)
 {
     (void)err;
     double all[NAS_WANTED_MOST];
@@ -86,7 +86,7 @@ static nas_status formula_evaluate(nas_evaluator *e, const nas_arch *archs, size
         e->space->evaluate(e->space, &archs[i], all);
         for (size_t k = 0; k < m; k++)
             values[i * m + k] = all[metric[k]];
-        states[i] = NAS_STATE_OK;
+        states[i] = NAS_ROW_OK;
     }
     return NAS_OK;
 }

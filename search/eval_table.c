@@ -38,17 +38,17 @@ static bool table_has(nas_evaluator *e, const nas_arch *arch, const size_t *metr
 
 static nas_status table_evaluate(nas_evaluator *e, const nas_arch *archs, size_t n,
                                  const size_t *metric, size_t m, double *values,
-                                 nas_eval_state *states, nas_err *err)
+                                 nas_row_state *states, nas_err *err)
 {
     (void)err;
     double *all = nas_alloc(e->n_metrics * sizeof *all);
     for (size_t i = 0; i < n; i++) {
         bool found = nas_table_find(e->state, &archs[i], all);
-        states[i] = found ? NAS_STATE_OK : NAS_STATE_MISSING;
+        states[i] = found ? NAS_ROW_OK : NAS_ROW_MISSING;
         for (size_t k = 0; k < m; k++) {
             values[i * m + k] = found ? all[metric[k]] : NAN;
             if (isnan(values[i * m + k]))
-                states[i] = NAS_STATE_MISSING;
+                states[i] = NAS_ROW_MISSING;
         }
     }
     free(all);

@@ -128,14 +128,14 @@ bool nas_sources_have(nas_sources *s, const nas_arch *arch)
 }
 
 nas_status nas_sources_evaluate(nas_sources *s, const nas_arch *archs, size_t n, double *values,
-                                nas_eval_state *states, nas_err *err)
+                                nas_row_state *states, nas_err *err)
 {
     size_t own[NAS_WANTED_MOST], place[NAS_WANTED_MOST];
     double *part = nas_alloc(n * NAS_WANTED_MOST * sizeof *part);
-    nas_eval_state *state = nas_alloc(n * sizeof *state);
+    nas_row_state *state = nas_alloc(n * sizeof *state);
     nas_status status = NAS_OK;
     for (size_t i = 0; i < n; i++)
-        states[i] = NAS_STATE_OK;
+        states[i] = NAS_ROW_OK;
     for (size_t from = 0; from < s->n_source && status == NAS_OK; from++) {
         size_t m = wanted_of(s, from, own, place);
         if (m == 0)
@@ -147,9 +147,9 @@ nas_status nas_sources_evaluate(nas_sources *s, const nas_arch *archs, size_t n,
                 states[i] = state[i];
             for (size_t k = 0; k < m; k++) {
                 double value = part[i * m + k];
-                if (!isfinite(value) && states[i] == NAS_STATE_OK)
-                    states[i] = NAS_STATE_FAILED;
-                values[i * s->n_wanted + place[k]] = state[i] == NAS_STATE_OK ? value : NAN;
+                if (!isfinite(value) && states[i] == NAS_ROW_OK)
+                    states[i] = NAS_ROW_FAILED;
+                values[i * s->n_wanted + place[k]] = state[i] == NAS_ROW_OK ? value : NAN;
             }
         }
     }

@@ -12,13 +12,8 @@
 #define NAS_EVALUATOR_H
 
 #include "results/metric.h"
+#include "results/run.h"
 #include "spaces/space.h"
-
-typedef enum {
-    NAS_STATE_OK,
-    NAS_STATE_FAILED,  /* asked, and no number came */
-    NAS_STATE_MISSING, /* never measured */
-} nas_eval_state;
 
 typedef struct nas_evaluator nas_evaluator;
 
@@ -33,7 +28,7 @@ typedef struct {
     /* values: (n, m) for the wanted metrics, which are rows of `metrics`; states: [n]. May be
      * called from one thread only, and uses threads of its own. */
     nas_status (*evaluate)(nas_evaluator *, const nas_arch *, size_t n, const size_t *metric,
-                           size_t m, double *values, nas_eval_state *states, nas_err *);
+                           size_t m, double *values, nas_row_state *states, nas_err *);
 } nas_evaluator_type;
 
 struct nas_evaluator {
@@ -68,7 +63,7 @@ nas_status nas_sources_need(nas_sources *sources, const nas_metric *metrics, siz
 bool nas_sources_have(nas_sources *sources, const nas_arch *arch);
 /* values: (n, n_wanted), NaN where there is none; states: [n], the worst over the metrics. */
 nas_status nas_sources_evaluate(nas_sources *sources, const nas_arch *archs, size_t n,
-                                double *values, nas_eval_state *states, nas_err *err);
+                                double *values, nas_row_state *states, nas_err *err);
 void nas_sources_close(nas_sources *sources);
 
 #endif

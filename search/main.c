@@ -7,7 +7,8 @@
 
 /* clang-format off */
 #define LIST(X)                                                                                    \
-    X(spaces) X(sample) X(cost) X(canon) X(mutate) X(cross) X(table) X(tau)
+    X(spaces) X(sample) X(cost) X(canon) X(mutate) X(cross) X(table) X(search) X(front) \
+    X(hv) X(show) X(tau)
 /* clang-format on */
 
 #define DECLARE(name) extern const nas_command nas_command_##name;

@@ -1,0 +1,441 @@
+/* naslm search: settings from the command line, one run, one file. */
+#include "search/command.h"
+#include "search/search.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <omp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+static const nas_option OPTIONS[] = {
+    NAS_OPTION_SPACE,
+    NAS_OPTION_TASK,
+    {"objectives", 0, "LIST", "as max:accuracy,min:latency:raspi4", NAS_OPTION_TEXT},
+    {"from", 0, "SOURCE", "where numbers come from; several in order of preference",
+     NAS_OPTION_LIST},
+    {"searcher", 0, "NAME", "nsga2 (default), evolution or random", NAS_OPTION_TEXT},
+    {"option", 0, "K=V", "an option of the searcher, repeatable", NAS_OPTION_LIST},
+    {"budget", 0, "N", "architectures to evaluate (default 500)", NAS_OPTION_U64},
+    {"population", 0, "P", "members of a generation", NAS_OPTION_U64},
+    {"constraint", 0, "C", "as 'latency:raspi4<=10', repeatable", NAS_OPTION_LIST},
+    {"reference", 0, "R1,R2", "reference point of the hypervolume, own units", NAS_OPTION_TEXT},
+    {"init", 0, "FILE", "architectures to start from, one a line", NAS_OPTION_TEXT},
+    {"unique", 0, "BY", "class (default: no relabelings) or string", NAS_OPTION_TEXT},
+    NAS_OPTION_SEED,
+    NAS_OPTION_THREADS,
+    {"output", 'o', "RUN.h5", "the run file (default run.h5)", NAS_OPTION_TEXT},
+    NAS_OPTION_FORCE,
+    {"resume", 0, NULL, "continue the run in the file", NAS_OPTION_FLAG},
+    {"snapshot", 0, "SECONDS", "how often the whole file is written (default 30)", NAS_OPTION_REAL},
+    {"sync", 0, NULL, "sync the journal at each commit", NAS_OPTION_FLAG},
+    {"progress", 0, "HOW", "auto (default), bar, plain or none", NAS_OPTION_TEXT},
+    {0}};
+
+/* Everything that the command line says, read and checked. */
+typedef struct {
+    nas_search search;
+    nas_sources sources;
+    nas_metric objective[NAS_OBJECTIVE_MOST];
+    nas_constraint constraint[NAS_OBJECTIVE_MOST];
+    size_t constraint_column[NAS_OBJECTIVE_MOST];
+    double options[NAS_SEARCHER_OPTIONS];
+    double reference[NAS_OBJECTIVE_MOST];
+    nas_arch *init;
+    size_t init_cap;
+    const char *path;
+    bool resume;
+} settings;
+
+/* ---- reading the settings ---- */
+
+static nas_status read_sources(settings *s, const nas_options *o, nas_err *err)
+{
+    const char *source;
+    for (size_t i = 0; (source = nas_options_nth(o, "from", i)); i++)
+        if (nas_sources_add(&s->sources, s->search.space, s->search.task, source, err) != NAS_OK)
+            return err->code;
+    if (s->sources.n_source == 0)
+        return nas_fail(err, NAS_USAGE, "option '--from' is missing");
+    return NAS_OK;
+}
+
+static nas_status read_objectives(settings *s, const nas_options *o, nas_err *err)
+{
+    const char *text = nas_options_text(o, "objectives", NULL);
+    if (!text)
+        return nas_fail(err, NAS_USAGE, "option '--objectives' is missing");
+    if (nas_objectives_parse(text, s->objective, &s->search.m, err) != NAS_OK ||
+        nas_sources_need(&s->sources, s->objective, s->search.m, err) != NAS_OK)
+        return err->code;
+    for (size_t i = 0; i < s->search.m; i++) /* the user's direction beats the source's */
+        s->sources.wanted[i].direction = s->objective[i].direction;
+    return NAS_OK;
+}
+
+static nas_status read_constraints(settings *s, const nas_options *o, nas_err *err)
+{
+    const char *text;
+    size_t n = 0;
+    for (; (text = nas_options_nth(o, "constraint", n)); n++) {
+        if (n == NAS_OBJECTIVE_MOST)
+            return nas_fail(err, NAS_USAGE, "more than %d constraints", NAS_OBJECTIVE_MOST);
+        nas_constraint *c = &s->constraint[n];
+        if (nas_constraint_parse(text, c, err) != NAS_OK ||
+            nas_sources_need(&s->sources, &c->metric, 1, err) != NAS_OK)
+            return err->code;
+        int column = nas_metric_find(s->sources.wanted, s->sources.n_wanted, c->metric.name);
+        s->constraint_column[n] = (size_t)column;
+        if (nas_constraint_adopt(c, &s->sources.wanted[column], err) != NAS_OK)
+            return err->code;
+    }
+    for (size_t i = s->search.m; i < s->sources.n_wanted; i++)
+        s->sources.wanted[i].direction = NAS_NO_DIRECTION;
+    s->search.constraint = s->constraint;
+    s->search.constraint_column = s->constraint_column;
+    s->search.n_constraint = n;
+    return NAS_OK;
+}
+
+static nas_status read_searcher(settings *s, const nas_options *o, nas_err *err)
+{
+    const char *name = nas_options_text(o, "searcher", "nsga2"), *text;
+    nas_search *q = &s->search;
+    q->searcher = nas_searcher_need(name, err);
+    if (!q->searcher)
+        return err->code;
+    nas_searcher_defaults(q->searcher, s->options);
+    q->options = s->options;
+    for (size_t i = 0; (text = nas_options_nth(o, "option", i)); i++)
+        if (nas_searcher_option_read(q->searcher, text, s->options, err) != NAS_OK)
+            return err->code;
+    q->budget = nas_options_u64(o, "budget", 500);
+    q->population = nas_options_u64(o, "population", q->searcher->population);
+    if (q->budget == 0)
+        return nas_fail(err, NAS_USAGE, "a budget of 0 evaluates nothing");
+    if (q->population == 0 || q->population > 1000000)
+        return nas_fail(err, NAS_USAGE, "a population of %zu is not 1 to 1000000", q->population);
+    bool fixed =
+        nas_options_has(o, "population") || q->searcher != nas_searcher_need("random", NULL);
+    if (fixed && q->budget < q->population)
+        return nas_fail(err, NAS_USAGE, "a budget of %llu is smaller than the population of %zu",
+                        (unsigned long long)q->budget, q->population);
+    return NAS_OK;
+}
+
+/* "R1,R2" in the order of the objectives. */
+static nas_status read_reference(settings *s, const nas_options *o, nas_err *err)
+{
+    const char *text = nas_options_text(o, "reference", NULL);
+    if (!text)
+        return NAS_OK;
+    s->search.reference = s->reference;
+    return nas_command_numbers(text, s->reference, s->search.m, "reference point", err);
+}
+
+static nas_status read_init(settings *s, const nas_options *o, nas_err *err)
+{
+    const char *path = nas_options_text(o, "init", NULL);
+    FILE *file = path ? fopen(path, "r") : NULL;
+    if (!path)
+        return NAS_OK;
+    if (!file)
+        return nas_fail(err, NAS_FAILED, "cannot open '%s': %m", path);
+    char *line = NULL;
+    size_t cap = 0, number = 0;
+    for (ssize_t length; (length = getline(&line, &cap, file)) >= 0 && err->code == NAS_OK;) {
+        number++;
+        line[strcspn(line, "\r\n")] = '\0';
+        if (!*line || *line == '#')
+            continue;
+        s->init = nas_grow(s->init, &s->init_cap, s->search.n_init + 1, sizeof *s->init);
+        if (nas_space_parse(s->search.space, line, &s->init[s->search.n_init++], err) != NAS_OK) {
+            nas_fail_in(err, "%s, line %zu", path, number);
+            err->code = NAS_FAILED;
+        }
+    }
+    free(line);
+    fclose(file);
+    s->search.init = s->init;
+    return err->code;
+}
+
+static nas_status read_settings(settings *s, const nas_options *o, nas_err *err)
+{
+    nas_search *q = &s->search;
+    const char *unique = nas_options_text(o, "unique", "class");
+    s->path = nas_options_text(o, "output", "run.h5");
+    s->resume = nas_options_has(o, "resume");
+    q->sources = &s->sources;
+    q->space = nas_command_space(o, err);
+    q->task = q->space ? nas_command_task(o, q->space, err) : NULL;
+    if (!q->task || nas_command_operands(o, 0, 0, "nothing", err) != NAS_OK)
+        return err->code;
+    q->by_string = !strcmp(unique, "string");
+    if (!q->by_string && strcmp(unique, "class"))
+        return nas_fail(err, NAS_USAGE, "--unique is 'class' or 'string', not '%s'", unique);
+    if (s->resume && nas_options_has(o, "force"))
+        return nas_fail(err, NAS_USAGE, "--resume and --force exclude each other");
+    if (nas_options_has(o, "threads")) {
+        uint64_t threads = nas_options_u64(o, "threads", 1);
+        if (threads == 0 || threads > 4096)
+            return nas_fail(err, NAS_USAGE, "--threads is 1 to 4096");
+        omp_set_num_threads((int)threads);
+    }
+    nas_status (*const steps[])(settings *, const nas_options *, nas_err *) = {
+        read_searcher, read_sources, read_objectives, read_constraints, read_reference, read_init};
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
+        if (steps[i](s, o, err) != NAS_OK)
+            return err->code;
+    return NAS_OK;
+}
+
+/* ---- what the file says of the run ---- */
+
+static json_t *constraint_texts(const settings *s)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < s->search.n_constraint; i++) {
+        const nas_constraint *c = &s->constraint[i];
+        char number[32];
+        json_array_append_new(list, json_sprintf("%s%s%s%s", c->metric.name, c->upper ? "<=" : ">=",
+                                                 nas_real_text(c->bound, number), c->metric.unit));
+    }
+    return list;
+}
+
+/* The resolved settings that decide the numbers; no paths, threads or dates. */
+static char *config_text(const settings *s)
+{
+    const nas_search *q = &s->search;
+    json_t *config = json_object(), *objectives = json_array(), *from = json_array(),
+           *options = json_object();
+    for (size_t i = 0; i < q->m; i++)
+        json_array_append_new(
+            objectives, json_sprintf("%s:%s", nas_direction_name(s->sources.wanted[i].direction),
+                                     s->sources.wanted[i].name));
+    for (size_t i = 0; i < s->sources.n_source; i++)
+        json_array_append_new(from, json_string(s->sources.source[i].type->name));
+    for (size_t i = 0; q->searcher->options[i].name; i++)
+        json_object_set_new(options, q->searcher->options[i].name, json_real(q->options[i]));
+    json_object_set_new(config, "space", json_string(q->space->name));
+    json_object_set_new(config, "task", json_string(q->task->name));
+    json_object_set_new(config, "objectives", objectives);
+    json_object_set_new(config, "constraints", constraint_texts(s));
+    json_object_set_new(config, "from", from);
+    json_object_set_new(config, "searcher", json_string(q->searcher->name));
+    json_object_set_new(config, "options", options);
+    json_object_set_new(config, "population", json_integer((json_int_t)q->population));
+    json_object_set_new(config, "budget", json_integer((json_int_t)q->budget));
+    json_object_set_new(config, "seed", json_sprintf("%llu", (unsigned long long)q->seed));
+    json_object_set_new(config, "unique", json_string(q->by_string ? "string" : "class"));
+    json_object_set_new(config, "init", json_integer((json_int_t)q->n_init));
+    char *text = json_dumps(config, JSON_INDENT(2));
+    json_decref(config);
+    return text;
+}
+
+static nas_status open_run(settings *s, const nas_options *o, nas_run **run, nas_err *err)
+{
+    double lower[NAS_WANTED_MOST], upper[NAS_WANTED_MOST];
+    for (size_t i = 0; i < s->sources.n_wanted; i++) {
+        lower[i] = -INFINITY;
+        upper[i] = INFINITY;
+    }
+    for (size_t i = 0; i < s->search.n_constraint; i++) {
+        const nas_constraint *c = &s->constraint[i];
+        double *bound = &(c->upper ? upper : lower)[s->constraint_column[i]];
+        *bound = c->upper ? fmin(*bound, c->bound) : fmax(*bound, c->bound);
+    }
+    char *config = config_text(s), *provenance = nas_command_provenance();
+    const nas_run_info info = {.space = s->search.space->name,
+                               .task = s->search.task->name,
+                               .seed = s->search.seed,
+                               .config = config,
+                               .provenance = provenance,
+                               .metric = s->sources.wanted,
+                               .n_metric = s->sources.n_wanted,
+                               .n_objective = s->search.m,
+                               .lower = lower,
+                               .upper = upper};
+    const nas_run_how how = {&nas_disk_real, nas_options_real(o, "snapshot", 30),
+                             nas_options_has(o, "sync")};
+    nas_run_mode mode = s->resume                     ? NAS_RUN_RESUME
+                        : nas_options_has(o, "force") ? NAS_RUN_FORCE
+                                                      : NAS_RUN_NEW;
+    nas_status status = nas_run_open(run, s->path, &info, mode, &how, err);
+    free(config);
+    free(provenance);
+    return status;
+}
+
+/* --seed, the seed of the run that is continued, or a new one. */
+static uint64_t choose_seed(const settings *s, const nas_options *o)
+{
+    nas_run *run;
+    if (s->resume && !nas_options_has(o, "seed") && nas_run_read(&run, s->path, NULL) == NAS_OK) {
+        uint64_t seed = nas_run_get_info(run)->seed;
+        nas_run_close(run);
+        return seed;
+    }
+    return nas_command_seed(o);
+}
+
+/* ---- progress and signals ---- */
+
+static volatile int stop_signal; /* the one thing that a handler may touch */
+
+static void on_signal(int number)
+{
+    stop_signal = number;
+}
+
+static void watch_signals(void)
+{
+    struct sigaction action = {.sa_handler = on_signal};
+    stop_signal = 0;
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+}
+
+typedef struct {
+    bool bar, plain;
+    uint64_t budget;
+    double next;
+} progress;
+
+static double seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static nas_status open_progress(progress *p, const nas_options *o, uint64_t budget, nas_err *err)
+{
+    static const char *const hows[] = {"auto", "bar", "plain", "none"};
+    const char *how = nas_options_text(o, "progress", "auto"), *term = getenv("TERM");
+    char hint[100];
+    *p = (progress){.budget = budget, .next = seconds() + 0.2};
+    bool terminal = isatty(STDERR_FILENO) && term && strcmp(term, "dumb");
+    if (!strcmp(how, "auto"))
+        how = terminal ? "bar" : "plain";
+    p->bar = !strcmp(how, "bar");
+    p->plain = !strcmp(how, "plain");
+    if (!p->bar && !p->plain && strcmp(how, "none"))
+        return nas_fail(err, NAS_USAGE, "unknown progress '%s'%s", how,
+                        nas_hint(hint, sizeof hint, how, hows, 4));
+    return NAS_OK;
+}
+
+static void show_progress(void *context, size_t rows, size_t front, double hypervolume)
+{
+    progress *p = context;
+    double now = seconds();
+    if ((!p->bar && !p->plain) || now < p->next)
+        return;
+    p->next = now + (p->bar ? 0.1 : 10);
+    char bar[31];
+    size_t filled = rows >= p->budget ? 30 : 30 * rows / p->budget;
+    memset(bar, '.', 30);
+    memset(bar, '#', filled);
+    bar[30] = '\0';
+    if (p->bar)
+        fprintf(stderr, "\r[%s] ", bar);
+    fprintf(stderr, "%zu of %llu evaluated, front %zu, hypervolume %.6g%s", rows,
+            (unsigned long long)p->budget, front, hypervolume, p->bar ? "\033[K" : "\n");
+}
+
+/* ---- the end ---- */
+
+/* Exit code 3 with the row that violates least. */
+static nas_status tell_infeasible(const nas_run *run, nas_err *err)
+{
+    const char *arch = NULL;
+    double least = INFINITY;
+    for (size_t i = 0; i < nas_run_rows(run); i++) {
+        nas_run_row row = nas_run_get_row(run, i);
+        if (row.state == NAS_ROW_OK && row.violation < least) {
+            least = row.violation;
+            arch = row.arch;
+        }
+    }
+    if (!arch)
+        return nas_fail(err, NAS_EMPTY, "no architecture has numbers for all objectives");
+    return nas_fail(err, NAS_EMPTY,
+                    "no feasible architecture; the smallest violation is %.4g (a share of the "
+                    "bound), of '%s'",
+                    least, arch);
+}
+
+static nas_status tell_end(const settings *s, const nas_run *run, nas_err *err)
+{
+    const nas_search *q = &s->search;
+    size_t generations = nas_run_generations(run);
+    const nas_run_step *last = generations ? &nas_run_history(run)[generations - 1] : NULL;
+    fprintf(stderr, "%zu evaluated (%zu failed), front %lld, hypervolume %.6g; ", nas_run_rows(run),
+            q->failed, last ? (long long)last->front_size : 0, last ? last->hypervolume : 0);
+    fprintf(stderr, "%zu proposals were known already, %zu unknown to the sources\n", q->duplicates,
+            q->unknown);
+    if (q->end == NAS_SEARCH_EXHAUSTED)
+        fprintf(stderr, "The space is exhausted: all that the sources know of %s was evaluated.\n",
+                q->space->name);
+    if (q->end == NAS_SEARCH_TIRED)
+        fprintf(stderr, "Stopped early: no new architecture of %s in thousands of draws.\n",
+                q->space->name);
+    if (q->end == NAS_SEARCH_STOPPED)
+        return (nas_status)(128 + stop_signal);
+    if (nas_run_rows(run) == 0)
+        return nas_fail(err, NAS_EMPTY, "the sources know no architecture of %s", q->space->name);
+    return last && last->front_size > 0 ? NAS_OK : tell_infeasible(run, err);
+}
+
+static nas_status run(nas_options *o, nas_err *err)
+{
+    settings s = {0};
+    progress p;
+    nas_run *file = NULL;
+    nas_status status = read_settings(&s, o, err);
+    if (status == NAS_OK)
+        status = open_progress(&p, o, s.search.budget, err);
+    if (status == NAS_OK && !s.resume && !nas_options_has(o, "force"))
+        status = nas_disk_vacant(s.path, false, err);
+    if (status != NAS_OK)
+        goto out;
+    s.search.seed = choose_seed(&s, o);
+    s.search.stop = &stop_signal;
+    s.search.progress = show_progress;
+    s.search.progress_context = &p;
+    status = open_run(&s, o, &file, err);
+    if (status != NAS_OK)
+        goto out;
+    watch_signals();
+    status = nas_search_run(&s.search, file, err);
+    if (p.bar)
+        fputc('\n', stderr);
+    if (status == NAS_OK)
+        status = s.search.end == NAS_SEARCH_STOPPED ? nas_run_snapshot(file, err)
+                                                    : nas_run_finish(file, err);
+    if (status == NAS_OK)
+        status = tell_end(&s, file, err);
+out:
+    nas_run_close(file);
+    nas_sources_close(&s.sources);
+    free(s.init);
+    return status;
+}
+
+const nas_command nas_command_search = {
+    "search",
+    "-s SPACE --objectives LIST --from SOURCE... [-o RUN.h5]",
+    "search, and keep every evaluated architecture in one HDF5 file",
+    "Sources: table:T.h5 (naslm table import), cost (params, macs, activation_bytes, convs),\n"
+    "formula (made spaces). Each metric comes from the first source that knows it. An\n"
+    "architecture that a source has no number for costs nothing and is passed over.\n"
+    "The same seed gives the same file for any number of threads; a run that was stopped\n"
+    "goes on with --resume, also with a larger --budget.",
+    OPTIONS,
+    run};

@@ -1,0 +1,354 @@
+#include "search/search.h"
+
+#include "results/hypervolume.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum {
+    STEADY_COMMIT = 64,  /* rows that a steady-state searcher calls a generation */
+    ASKS = 256,          /* proposals of the searcher before the space is sampled instead */
+    DRAWS = 2048,        /* samples before the space is enumerated, or given up */
+    SCAN_MOST = 1 << 24, /* spaces of up to so many strings are enumerated */
+};
+
+/* What the run held when it was opened: numbers that need not be asked for again. */
+typedef struct {
+    size_t n;
+    nas_arena *text;
+    const char **arch;    /* [n] */
+    nas_row_state *state; /* [n] */
+    double *value;        /* (n, wanted) */
+} stored_rows;
+
+typedef struct {
+    nas_search *s;
+    nas_run *run;
+    nas_searcher searcher;
+    nas_rng seed;
+    nas_arch_set seen;   /* classes that have a row or are in the batch */
+    nas_arch_set absent; /* strings that the sources have no numbers for */
+    nas_archive archive;
+    stored_rows stored;
+    size_t kept;          /* rows of whole stored generations, which are in the run already */
+    size_t total;         /* rows so far */
+    size_t grouped;       /* rows of the generation in work */
+    size_t init_next;     /* of the architectures to start from */
+    size_t want;          /* proposals of a batch */
+    nas_proposal *batch;  /* [want] */
+    nas_member *member;   /* [want] */
+    double *values;       /* (want, wanted) */
+    nas_row_state *state; /* [want] */
+    double reference[NAS_OBJECTIVE_MOST]; /* less is better */
+    bool has_reference;
+    double worst[NAS_OBJECTIVE_MOST]; /* of the feasible rows, until there is a reference */
+} loop;
+
+/* ---- ask ---- */
+
+/* Whether the class of arch is new and the sources know arch; the class then counts as seen. */
+static bool is_fresh(loop *l, const nas_arch *arch)
+{
+    nas_arch key = *arch;
+    if (!l->s->by_string)
+        nas_space_canonical(l->s->space, arch, &key);
+    if (nas_arch_set_find(&l->seen, &key) >= 0) {
+        l->s->duplicates++;
+        return false;
+    }
+    if (nas_arch_set_find(&l->absent, arch) >= 0)
+        return false;
+    if (!nas_sources_have(l->s->sources, arch)) {
+        nas_arch_set_add(&l->absent, arch, NULL);
+        l->s->unknown++;
+        return false;
+    }
+    nas_arch_set_add(&l->seen, &key, NULL);
+    return true;
+}
+
+/* The next fresh string in the order of indices from a random one on. */
+static bool scan(loop *l, nas_rng *rng, nas_arch *out)
+{
+    uint64_t points = nas_space_points(l->s->space), start = nas_rng_below(rng, points);
+    for (uint64_t i = 0; i < points; i++) {
+        nas_space_at(l->s->space, (start + i) % points, out);
+        if (nas_space_valid(l->s->space, out) && is_fresh(l, out))
+            return true;
+    }
+    return false;
+}
+
+/* A fresh architecture by the sampler, or by a scan of a small space. */
+static bool sample_fresh(loop *l, nas_rng *rng, nas_arch *out)
+{
+    for (int t = 0; t < DRAWS; t++) {
+        nas_space_sample(l->s->space, rng, out);
+        if (is_fresh(l, out))
+            return true;
+    }
+    uint64_t points = nas_space_points(l->s->space);
+    bool small = points > 0 && points <= SCAN_MOST;
+    if (small && scan(l, rng, out))
+        return true;
+    l->s->end = small ? NAS_SEARCH_EXHAUSTED : NAS_SEARCH_TIRED;
+    return false;
+}
+
+/* The candidate that will be row id; false: none is left. */
+static bool propose(loop *l, uint64_t id, nas_proposal *out)
+{
+    nas_search *s = l->s;
+    nas_rng candidate = nas_rng_child(&l->seed, "candidate", id);
+    out->parent[0] = out->parent[1] = -1;
+    while (l->init_next < s->n_init) {
+        out->arch = s->init[l->init_next++];
+        if (is_fresh(l, &out->arch))
+            return true;
+    }
+    for (uint64_t t = 0; t < ASKS; t++) {
+        nas_rng rng = nas_rng_child(&candidate, "ask", t);
+        l->searcher.type->ask(l->searcher.state, &rng, out);
+        if (is_fresh(l, &out->arch))
+            return true;
+    }
+    nas_rng rng = nas_rng_child(&candidate, "sample", 0);
+    out->parent[0] = out->parent[1] = -1;
+    return sample_fresh(l, &rng, &out->arch);
+}
+
+/* Fills the batch; less than asked for when nothing is left. */
+static size_t ask(loop *l)
+{
+    size_t n = 0, want = l->want;
+    if (want > l->s->budget - l->total)
+        want = l->s->budget - l->total;
+    while (n < want && propose(l, l->total + n, &l->batch[n]))
+        n++;
+    return n;
+}
+
+/* ---- evaluate ---- */
+
+/* Takes what was stored for the batch; *known is how many of it that is. */
+static nas_status recall(loop *l, size_t n, size_t *known, nas_err *err)
+{
+    size_t wanted = l->s->sources->n_wanted, k = 0;
+    nas_bytes text = {0};
+    nas_status status = NAS_OK;
+    for (; k < n && l->total + k < l->stored.n && status == NAS_OK; k++) {
+        size_t row = l->total + k;
+        nas_bytes_reset(&text);
+        nas_space_print(l->s->space, &l->batch[k].arch, &text);
+        if (strcmp(l->stored.arch[row], text.data))
+            status = nas_fail(err, NAS_FAILED,
+                              "row %zu of the stored run is '%s' where this search asks for '%s': "
+                              "its sources or settings have changed",
+                              row, l->stored.arch[row], text.data);
+        l->state[k] = l->stored.state[row];
+        memcpy(l->values + k * wanted, l->stored.value + row * wanted, wanted * sizeof(double));
+    }
+    nas_bytes_clear(&text);
+    *known = k;
+    return status;
+}
+
+static nas_status evaluate(loop *l, size_t n, nas_err *err)
+{
+    size_t known = 0, wanted = l->s->sources->n_wanted;
+    nas_status status = recall(l, n, &known, err);
+    if (status != NAS_OK || known == n)
+        return status;
+    nas_arch *arch = nas_alloc((n - known) * sizeof *arch);
+    for (size_t i = known; i < n; i++)
+        arch[i - known] = l->batch[i].arch;
+    status = nas_sources_evaluate(l->s->sources, arch, n - known, l->values + known * wanted,
+                                  l->state + known, err);
+    free(arch);
+    return status;
+}
+
+/* ---- tell, archive ---- */
+
+static double violation_of(const nas_search *s, const double *values)
+{
+    double sum = 0;
+    for (size_t i = 0; i < s->n_constraint; i++)
+        sum += nas_constraint_violation(&s->constraint[i], values[s->constraint_column[i]]);
+    return sum;
+}
+
+static nas_member make_member(const loop *l, size_t k)
+{
+    const nas_search *s = l->s;
+    const double *values = l->values + k * s->sources->n_wanted;
+    nas_member member = {.arch = l->batch[k].arch,
+                         .id = (int64_t)(l->total + k),
+                         .failed = l->state[k] != NAS_ROW_OK};
+    member.violation = member.failed ? NAN : violation_of(s, values);
+    memcpy(member.f, values, s->m * sizeof *values);
+    nas_objectives_minimise(member.f, 1, s->sources->wanted, s->m);
+    return member;
+}
+
+static void add_row(loop *l, size_t k, bool feasible, nas_bytes *text)
+{
+    const nas_search *s = l->s;
+    nas_run_row row = {.parent1 = l->batch[k].parent[0],
+                       .parent2 = l->batch[k].parent[1],
+                       .state = l->state[k],
+                       .feasible = feasible,
+                       .violation = l->member[k].violation,
+                       .value = l->values + k * s->sources->n_wanted};
+    nas_bytes_reset(text);
+    nas_space_print(s->space, &l->batch[k].arch, text);
+    row.arch = text->data;
+    nas_space_hash(s->space, &l->batch[k].arch, row.hash);
+    nas_run_add(l->run, &row);
+}
+
+static void tell(loop *l, size_t n)
+{
+    nas_bytes text = {0};
+    for (size_t k = 0; k < n; k++) {
+        nas_member *member = &l->member[k];
+        *member = make_member(l, k);
+        bool feasible = !member->failed && member->violation <= 0;
+        if (feasible)
+            nas_archive_add(&l->archive, member->id, member->f);
+        for (size_t i = 0; feasible && i < l->s->m; i++)
+            if (member->f[i] > l->worst[i])
+                l->worst[i] = member->f[i];
+        l->s->failed += member->failed;
+        if (l->total + k >= l->kept)
+            add_row(l, k, feasible, &text);
+    }
+    nas_bytes_clear(&text);
+    l->searcher.type->tell(l->searcher.state, l->member, n);
+    l->total += n;
+    l->grouped += n;
+}
+
+/* ---- commit ---- */
+
+/* The worst feasible values of the first generation that has any, unless one was given. */
+static void fix_reference(loop *l)
+{
+    if (l->has_reference || l->archive.n == 0)
+        return;
+    l->has_reference = true;
+    memcpy(l->reference, l->worst, sizeof l->reference);
+    double own[NAS_OBJECTIVE_MOST];
+    memcpy(own, l->worst, sizeof own);
+    nas_objectives_minimise(own, 1, l->s->sources->wanted, l->s->m); /* turns it back */
+    nas_run_set_reference(l->run, own);
+}
+
+static nas_status commit(loop *l, nas_err *err)
+{
+    nas_run_step step = {
+        .evaluations = (int64_t)l->total, .front_size = (int64_t)l->archive.n, .tau = NAN};
+    fix_reference(l);
+    nas_status status = NAS_OK;
+    if (l->has_reference)
+        status = nas_hypervolume(l->archive.f, l->archive.n, l->s->m, l->reference,
+                                 &step.hypervolume, err);
+    if (status == NAS_OK && l->total > l->kept)
+        status = nas_run_commit(l->run, &step, err);
+    l->grouped = 0;
+    if (l->s->progress)
+        l->s->progress(l->s->progress_context, l->total, l->archive.n, step.hypervolume);
+    return status;
+}
+
+/* ---- the loop ---- */
+
+/* Copies the stored rows. The last stored generation is taken back: it may be a part of what it
+ * is with this budget. Its numbers are not asked for again. */
+static nas_status open_stored(loop *l, nas_err *err)
+{
+    stored_rows *stored = &l->stored;
+    size_t wanted = l->s->sources->n_wanted;
+    stored->n = l->kept = nas_run_rows(l->run);
+    stored->text = nas_arena_new();
+    stored->arch = nas_alloc(stored->n * sizeof *stored->arch);
+    stored->state = nas_alloc(stored->n * sizeof *stored->state);
+    stored->value = nas_alloc(stored->n * wanted * sizeof *stored->value);
+    for (size_t i = 0; i < stored->n; i++) {
+        nas_run_row row = nas_run_get_row(l->run, i);
+        stored->arch[i] = nas_arena_copy(stored->text, row.arch, strlen(row.arch) + 1);
+        stored->state[i] = row.state;
+        memcpy(stored->value + i * wanted, row.value, wanted * sizeof *row.value);
+    }
+    if (stored->n > l->s->budget)
+        return nas_fail(err, NAS_USAGE, "the run has %zu rows already, more than a budget of %llu",
+                        stored->n, (unsigned long long)l->s->budget);
+    if (stored->n > 0 && stored->n < l->s->budget) {
+        nas_run_truncate(l->run, nas_run_generations(l->run) - 1);
+        l->kept = nas_run_rows(l->run);
+    }
+    return NAS_OK;
+}
+
+static void open_loop(loop *l, nas_search *s, nas_run *run)
+{
+    nas_search_setup setup = {s->space, s->m, s->population};
+    size_t wanted = s->sources->n_wanted;
+    *l = (loop){.s = s, .run = run, .seed = nas_rng_seed(s->seed), .archive.m = s->m};
+    l->searcher = (nas_searcher){s->searcher, s->searcher->open(&setup, s->options)};
+    l->want = s->searcher->steady ? 1 : s->population;
+    l->batch = nas_zalloc(l->want, sizeof *l->batch);
+    l->member = nas_zalloc(l->want, sizeof *l->member);
+    l->values = nas_zalloc(l->want * wanted, sizeof *l->values);
+    l->state = nas_zalloc(l->want, sizeof *l->state);
+    for (size_t i = 0; i < s->m; i++)
+        l->worst[i] = -INFINITY;
+    if (s->reference) {
+        l->has_reference = true;
+        memcpy(l->reference, s->reference, s->m * sizeof *s->reference);
+        nas_objectives_minimise(l->reference, 1, s->sources->wanted, s->m);
+        nas_run_set_reference(run, s->reference);
+    }
+    s->end = NAS_SEARCH_BUDGET;
+    s->failed = s->duplicates = s->unknown = 0;
+}
+
+static void close_loop(loop *l)
+{
+    l->searcher.type->close(l->searcher.state);
+    nas_arch_set_clear(&l->seen);
+    nas_arch_set_clear(&l->absent);
+    nas_archive_clear(&l->archive);
+    nas_arena_free(l->stored.text);
+    free(l->stored.arch);
+    free(l->stored.state);
+    free(l->stored.value);
+    free(l->batch);
+    free(l->member);
+    free(l->values);
+    free(l->state);
+}
+
+nas_status nas_search_run(nas_search *s, nas_run *run, nas_err *err)
+{
+    loop l;
+    open_loop(&l, s, run);
+    nas_status status = open_stored(&l, err);
+    size_t group = s->searcher->steady ? STEADY_COMMIT : 1;
+    while (status == NAS_OK && l.total < s->budget && s->end == NAS_SEARCH_BUDGET) {
+        size_t n = ask(&l);
+        status = evaluate(&l, n, err);
+        if (status != NAS_OK) {
+            commit(&l, NULL); /* an evaluator that breaks loses its own batch only */
+            break;
+        }
+        tell(&l, n);
+        if (s->stop && *s->stop)
+            s->end = NAS_SEARCH_STOPPED;
+        bool last = l.total == s->budget || s->end != NAS_SEARCH_BUDGET;
+        if (l.grouped >= group || (last && l.grouped > 0))
+            status = commit(&l, err);
+    }
+    close_loop(&l);
+    return status;
+}

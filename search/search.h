@@ -1,0 +1,56 @@
+/* What is a search? One loop: ask, evaluate, tell, archive, commit; the only place where rooms
+ * meet.
+ *
+ *     nas_search s = {.space = space, .task = task, .sources = &sources, .searcher = type, ...};
+ *     status = nas_search_run(&s, run, &err);
+ *
+ * A run is a function of its settings and the numbers that its sources answer, whatever the
+ * threads. So resuming is running again: rows that the file holds already answer for their
+ * architectures, and every proposal is checked against them. No class of isomorphic architectures
+ * is evaluated twice; what the sources have no numbers for costs nothing and is passed over. */
+#ifndef NAS_SEARCH_H
+#define NAS_SEARCH_H
+
+#include "results/run.h"
+#include "search/archive.h"
+#include "search/evaluator.h"
+#include "search/searcher.h"
+
+typedef enum {
+    NAS_SEARCH_BUDGET,    /* as many rows as asked for */
+    NAS_SEARCH_EXHAUSTED, /* every class that the sources know was evaluated */
+    NAS_SEARCH_TIRED,     /* a large space, and no new class in very many draws */
+    NAS_SEARCH_STOPPED,   /* asked to stop */
+} nas_search_end;
+
+typedef struct {
+    /* settings */
+    const nas_space *space;
+    const nas_task *task;
+    nas_sources *sources; /* wanted: the m objectives first, then the metrics of constraints */
+    size_t m;
+    const nas_constraint *constraint; /* [n_constraint], metric i is wanted[constraint_column[i]] */
+    const size_t *constraint_column;
+    size_t n_constraint;
+    const nas_searcher_type *searcher;
+    const double *options; /* the searcher's */
+    size_t population;
+    uint64_t budget, seed;
+    const double *reference; /* [m] of the hypervolume in own units, or NULL */
+    bool by_string;          /* only equal strings are the same, not relabelings */
+    const nas_arch *init;    /* [n_init] evaluated first */
+    size_t n_init;
+    const volatile int *stop; /* non-zero: commit and return; may be NULL */
+    void (*progress)(void *context, size_t rows, size_t front, double hypervolume);
+    void *progress_context;
+    /* what happened */
+    nas_search_end end;
+    size_t failed;     /* rows without numbers */
+    size_t duplicates; /* proposals of a class seen before */
+    size_t unknown;    /* proposals that the sources have no numbers for */
+} nas_search;
+
+/* Runs from the rows that `run` holds to the end; the run is committed but not finished. */
+nas_status nas_search_run(nas_search *search, nas_run *run, nas_err *err);
+
+#endif

@@ -116,8 +116,23 @@ static nas_status append(nas_run *run, const nas_bytes *record, bool sync, nas_e
     return NAS_FAILED;
 }
 
+void nas_run_truncate(nas_run *run, size_t generations)
+{
+    if (generations >= run->generations)
+        return;
+    run->generations = generations;
+    while (run->n > 0 && run->row[run->n - 1].generation >= (int64_t)generations)
+        run->n--;
+    run->n_committed = run->n;
+    run->rewrite = true;
+}
+
 nas_status nas_run_commit(nas_run *run, const nas_run_step *step, nas_err *err)
 {
+    if (run->rewrite) { /* the journal cannot take back what it holds */
+        nas_run_end_generation(run, step);
+        return nas_run_snapshot(run, err);
+    }
     nas_bytes record = {0};
     nas_journal_put_generation(&record, run, step);
     nas_status status = append(run, &record, run->how.sync_each, err);
@@ -137,6 +152,7 @@ nas_status nas_run_snapshot(nas_run *run, nas_err *err)
     nas_status status = nas_disk_replace(run->how.disk, run->path, bytes.data, bytes.size, err);
     nas_bytes_clear(&bytes);
     run->last_snapshot = run->how.disk->now();
+    run->rewrite &= status != NAS_OK;
     return status;
 }
 

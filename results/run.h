@@ -84,6 +84,9 @@ size_t nas_run_add(nas_run *run, const nas_run_row *row);
 void nas_run_set_values(nas_run *run, size_t row, const double *value);
 /* Fixes the reference point (n_objective, own units); stored with the next commit. */
 void nas_run_set_reference(nas_run *run, const double *reference);
+/* Forgets the generations from that one on, which a longer run does anew. The disk keeps them until
+ * the next commit, which writes RUN.h5 whole. */
+void nas_run_truncate(nas_run *run, size_t generations);
 /* Ends the generation in flight. On NAS_FAILED (journal or snapshot cannot be written) what the
  * disk held before is intact. */
 nas_status nas_run_commit(nas_run *run, const nas_run_step *step, nas_err *err);

@@ -23,6 +23,7 @@ struct nas_run {
     int fd;          /* of the journal, locked; -1 in a reader */
     size_t journal_size;
     double last_sync, last_snapshot;
+    bool rewrite; /* the disk has generations that were forgotten */
 };
 
 static inline const double *nas_run_value(const nas_run *run, size_t row)

@@ -163,6 +163,26 @@ def a_run_killed_at_any_time_ends_with_the_same_bytes():
 
 
 @case
+def a_partial_generation_is_made_whole_across_kills():
+    """Short budgets end inside a generation; longer ones extend it, killed at random on the way."""
+    for searcher, population in (("nsga2", 50), ("evolution", 30)):
+        args = ["--searcher", searcher, "--seed", 11, "--population", population]
+        toy(*args, "--budget", 9000, out=f"one-{searcher}.h5")
+        chance = random.Random(1)
+        for budget in (77, 501, 2333, 9000):
+            command = [tap.NASLM, "search", "-s", "toy", "--objectives",
+                       "max:accuracy,min:latency:toy", "--from", "formula", *map(str, args), "-o",
+                       f"many-{searcher}.h5", "--resume", "--budget", str(budget)]
+            for _ in range(5):
+                child = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+                time.sleep(chance.random() * 0.03)
+                child.send_signal(chance.choice((signal.SIGKILL, signal.SIGTERM)))
+                child.wait()
+            subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
+        assert read(f"one-{searcher}.h5") == read(f"many-{searcher}.h5"), searcher
+
+
+@case
 def a_stopped_run_is_whole_and_goes_on():
     args = ["--budget", 200000, "--seed", 3, "--population", 50]
     command = [tap.NASLM, "search", "-s", "toy", "--objectives", "max:accuracy,min:latency:toy",

@@ -33,6 +33,7 @@ extern const nas_space nas_space_enas_fix;
 extern const nas_space nas_space_darts;
 extern const nas_space nas_space_darts_fix;
 extern const nas_space nas_space_twopath;
+extern const nas_space nas_space_inception;
 extern const nas_space nas_space_toy;
 
 /* clang-format off */
@@ -61,6 +62,7 @@ const nas_space *const nas_spaces[] = {
     &nas_space_darts,
     &nas_space_darts_fix,
     &nas_space_twopath,
+    &nas_space_inception,
     &nas_space_toy,
 };
 /* clang-format on */

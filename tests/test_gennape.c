@@ -144,9 +144,138 @@ static void test_twopath_paths_may_trade_places(void **state)
     }
 }
 
+/* ---- inception ---- */
+
+static void test_inception_costs(void **state)
+{
+    (void)state;
+    static const reference row[] = {
+        {"2*conv3x3|2*conv3x3|2*conv3x3|2*conv3x3", 2369802, 81105920},
+        /* by an independent calculator that gives the row above */
+        {"2*double1x1+depthwise5x5+depthwise3x3:half|3*depthwise5x5+inception_p5x5,"
+         "inception_s3x3+depthwise3x3:half|2*inception_s5x5+conv5x5+inception_p5x5,"
+         "conv1x1+inception_p5x5:double,depthwise5x5+inception_p5x5+conv5x5:wide|"
+         "5*double1x1+conv3x3,inception_p3x3+conv5x5+double1x1:half,depthwise3x3+depthwise5x5:wide",
+         2336458, 72344576},
+        {"6*depthwise5x5+avgpool3x3+inception_p5x5,double1x1+depthwise3x3+conv3x3,inception_s3x3+"
+         "conv3x3,inception_p3x3+depthwise3x3|5*inception_s5x5+inception_s5x5,inception_p3x3+"
+         "inception_s3x3+conv1x1,depthwise3x3+depthwise5x5:half:wide|4*depthwise3x3+inception_p3x3+"
+         "double1x1+depthwise5x5,inception_s5x5+depthwise3x3,depthwise3x3+depthwise5x5:half,"
+         "inception_p3x3+depthwise5x5:half|3*double1x1+depthwise5x5+inception_s5x5+conv3x3:half,"
+         "conv1x1+depthwise5x5:half:wide,depthwise5x5+inception_s3x3:half",
+         1801002, 143398912},
+        {"2*inception_p3x3+conv3x3+inception_p3x3|4*inception_s5x5+double1x1+conv3x3,depthwise5x5+"
+         "maxpool3x3+inception_p5x5,conv3x3+depthwise3x3,inception_p5x5+depthwise5x5:double|"
+         "4*inception_p5x5+depthwise3x3+inception_p3x3|5*inception_p5x5+inception_s3x3",
+         5491242, 180933632},
+    };
+    CHECK_COSTS("inception", row);
+}
+
+enum { STAGE = 22, PATH_GENES = 5 }; /* genes of a stage, of a path */
+
+/* Exchanges paths p and q of a stage of n paths. */
+static void exchange(nas_arch *a, int stage, int p, int q)
+{
+    uint8_t *genes = &a->gene[stage * STAGE], *wide = &genes[1], held[PATH_GENES];
+    uint8_t *one = &genes[2 + p * PATH_GENES], *two = &genes[2 + q * PATH_GENES];
+    memcpy(held, one, PATH_GENES);
+    memmove(one, two, PATH_GENES);
+    memcpy(two, held, PATH_GENES);
+    *wide = (uint8_t)(*wide == p ? q : *wide == q ? p : *wide);
+}
+
+static int count_paths(const nas_arch *a, int stage)
+{
+    int n = 0;
+    while (n < 4 && a->gene[stage * STAGE + 3 + n * PATH_GENES])
+        n++;
+    return n;
+}
+
+/* Random orders of paths share the canonical form, and none has a smaller string. */
+static void test_inception_paths_may_trade_places(void **state)
+{
+    (void)state;
+    const nas_space *s = nas_space_find("inception");
+    nas_rng rng = nas_rng_seed(4);
+    nas_bytes own = {0}, other = {0};
+    for (int i = 0; i < 1000; i++) {
+        nas_arch a, ca, cb;
+        nas_space_sample(s, &rng, &a);
+        nas_space_canonical(s, &a, &ca);
+        nas_bytes_reset(&own);
+        nas_space_print(s, &ca, &own);
+        for (int k = 0; k < 40; k++) {
+            int stage = (int)nas_rng_below(&rng, 4);
+            int n = count_paths(&a, stage);
+            if (n > 1) {
+                exchange(&a, stage, (int)nas_rng_below(&rng, (uint64_t)n),
+                         (int)nas_rng_below(&rng, (uint64_t)n));
+                if (n != 3 || stage == 0)
+                    a.gene[stage * STAGE + 1] = 0;
+            }
+            assert_true(nas_space_valid(s, &a));
+            nas_space_canonical(s, &a, &cb);
+            assert_memory_equal(&ca, &cb, sizeof ca);
+            nas_bytes_reset(&other);
+            nas_space_print(s, &a, &other);
+            assert_true(strcmp(own.data, other.data) <= 0);
+        }
+    }
+    nas_bytes_clear(&own);
+    nas_bytes_clear(&other);
+}
+
+/* Paths of length operators where the inner channels have `inner` different values. */
+static double path_count(int length, double inner)
+{
+    const double conv[] = {1, 8, 64, 512, 4096};
+    double capable = conv[length] + 2 * length * conv[length - 1],
+           pools = 2 * length * conv[length - 1];
+    return length == 1 ? 8 : length == 2 ? inner * capable + pools : inner * (capable + pools);
+}
+
+/* Blocks of n ordered paths from p on with `left` operators to give. */
+static double block_count(int n, int p, int left, const double *inner)
+{
+    static const int least[] = {0, 1, 1, 2, 2};
+    double sum = p == n;
+    for (int k = least[n]; p < n && k <= 4 && k <= left - least[n] * (n - p - 1); k++)
+        sum += path_count(k, inner[p]) * block_count(n, p + 1, left - k, inner);
+    return sum;
+}
+
+static void test_inception_size(void **state)
+{
+    (void)state;
+    const nas_space *s = nas_space_find("inception");
+    nas_arch a;
+    int paths = 0;
+    read_arch(s, "2*conv3x3|2*conv3x3|2*conv3x3|2*conv3x3", &a);
+    for (int i = 0; i < 3 * 13 * 13 * 13 * 13; i++) {
+        for (int k = 0, rest = i / 3; k < 4; k++, rest /= 13)
+            a.gene[3 + k] = (uint8_t)(rest % 13);
+        a.gene[2] = (uint8_t)(i % 3);
+        paths += nas_space_valid(s, &a);
+    }
+    assert_true(paths == path_count(1, 3) + path_count(2, 3) + path_count(3, 3));
+    const double two[] = {2, 2, 2, 2}, three[] = {3, 3, 3, 3},
+                 mixed[][3] = {{3, 2, 2}, {2, 3, 2}, {2, 2, 3}};
+    double narrow = block_count(1, 0, 3, three) + block_count(2, 0, 4, two) +
+                    block_count(3, 0, 8, two) + block_count(4, 0, 10, two);
+    double middle =
+        block_count(1, 0, 3, three) + block_count(2, 0, 4, three) + block_count(4, 0, 10, two);
+    for (int w = 0; w < 3; w++)
+        middle += block_count(3, 0, 8, mixed[w]);
+    double large = block_count(1, 0, 3, three) + block_count(2, 0, 4, three) +
+                   3 * block_count(3, 0, 8, three) + block_count(4, 0, 10, three);
+    assert_float_equal(s->size / (625 * narrow * middle * large * large), 1, 1e-12);
+}
+
 /* ---- all ---- */
 
-static const char *const SPACES[] = {"hiaml", "twopath"};
+static const char *const SPACES[] = {"hiaml", "twopath", "inception"};
 enum { N_SPACES = sizeof SPACES / sizeof *SPACES };
 
 /* Over random architectures: strings and canonical forms are fixed points, children are valid,
@@ -236,6 +365,15 @@ static void test_refusals_name_the_column(void **state)
         {"twopath", "conv3x3+conv3x3+conv3x3+conv3x3;", "column 25: a block has at most 3"},
         {"twopath", "conv3x3;conv3x3;conv3x3;conv3x3;conv3x3", "column 33: a path has at most 4"},
         {"twopath", "Path1:[SPBlock(conv3x3;supp)", "column 24: 'conv3x3' is 'conv'"},
+        {"inception", "7*conv3x3", "column 1: 7 is not one of 2 to 6"},
+        {"inception", "2*conv3x3:half", "column 11: inner channels need two"},
+        {"inception", "2*conv3x3+conv3x3:half:double", "column 24: a path has one mark of a kind"},
+        {"inception", "2*conv3x3:wide|", "column 3: one of three paths may be wide, here are 1"},
+        {"inception", "2*conv1x1|", "column 3: a path has a convolution"},
+        {"inception", "2*conv3x3,conv3x3,conv3x3|", "3 paths have 8 operators at most and 2 each"},
+        {"inception", "2*conv3x3,conv3x3,conv3x3,conv3x3,conv3x3|", "at most 4 paths"},
+        {"inception", "2*conv3x3+conv3x3+conv3x3+conv3x3+conv3x3|", "at most 4 operators"},
+        {"inception", "2*conv3x3|2*conv3x3|2*conv3x3", "'|' expected, the string ends here"},
         {"twopath", "bottleneck-r2-k5;", "column 1: unknown operator 'bottleneck-r2-k5' (did you"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -256,6 +394,9 @@ int main(void)
         cmocka_unit_test(test_twopath_costs),
         cmocka_unit_test(test_twopath_size),
         cmocka_unit_test(test_twopath_paths_may_trade_places),
+        cmocka_unit_test(test_inception_costs),
+        cmocka_unit_test(test_inception_paths_may_trade_places),
+        cmocka_unit_test(test_inception_size),
         cmocka_unit_test(test_properties),
         cmocka_unit_test(test_damaged_strings),
         cmocka_unit_test(test_refusals_name_the_column),

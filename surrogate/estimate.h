@@ -9,8 +9,8 @@
  * probable prefixes are not followed: among digits they count with the middle of their range, which
  * bounds the error; signs and exponents are left out and the rest is taken as the whole, else an
  * exponent of no likelihood would carry the mean away. */
-#ifndef NAS_ESTIMATE_H
-#define NAS_ESTIMATE_H
+#ifndef NAS_SURROGATE_ESTIMATE_H
+#define NAS_SURROGATE_ESTIMATE_H
 
 #include "surrogate/number.h"
 #include "surrogate/scale.h"

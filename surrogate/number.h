@@ -8,8 +8,8 @@
  * Every number takes exactly number.length tokens, sign first. Id 0 is the pad (and the start), the
  * others follow in byte order of their spelling, as in regress-lm: <+> 1, <-> 2, <0> 3 .. <9> 12,
  * exponents (<E-10> before <E-1>), then the special values <INF> <INVALID> <NAN> <NINF>. */
-#ifndef NAS_NUMBER_H
-#define NAS_NUMBER_H
+#ifndef NAS_SURROGATE_NUMBER_H
+#define NAS_SURROGATE_NUMBER_H
 
 #include "spaces/base/err.h"
 

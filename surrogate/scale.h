@@ -8,8 +8,8 @@
  * Every map is piecewise linear through its knots and goes on straight beyond the ends, so it never
  * changes an order and never forbids a value better than all labels. Fitted maps send the labels
  * into 1..9: sign and exponent are then the same for all, and digits alone tell them apart. */
-#ifndef NAS_SCALE_H
-#define NAS_SCALE_H
+#ifndef NAS_SURROGATE_SCALE_H
+#define NAS_SURROGATE_SCALE_H
 
 #include "spaces/base/err.h"
 

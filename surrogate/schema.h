@@ -11,8 +11,8 @@
  * those of the number layout, then one for each metric: a metric that is added later gets the next
  * id and changes no other. A plain schema has no metric tokens and so no gaps: the numbers follow
  * each other, as in regress-lm. */
-#ifndef NAS_SCHEMA_H
-#define NAS_SCHEMA_H
+#ifndef NAS_SURROGATE_SCHEMA_H
+#define NAS_SURROGATE_SCHEMA_H
 
 #include "results/metric.h"
 #include "spaces/base/mem.h"

@@ -8,8 +8,8 @@
  * Lossless on any bytes. Id 0 is the pad; byte b is id b + 1; merges follow in the order learned. A
  * piece never holds a digit beside something else, and a newline only at its end: it stays within a
  * statement and may span blanks. Method: Sennrich et al. 2016 (arXiv:1508.07909), on bytes. */
-#ifndef NAS_VOCAB_H
-#define NAS_VOCAB_H
+#ifndef NAS_SURROGATE_VOCAB_H
+#define NAS_SURROGATE_VOCAB_H
 
 #include "spaces/base/err.h"
 #include "spaces/base/mem.h"

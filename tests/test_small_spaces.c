@@ -1,6 +1,7 @@
 /* nats-sss, nbmacro and the two TransNAS-Bench-101 spaces: published and computed costs, counts,
  * and every row of the tables; the table of nb201 too. */
 #include "tests/csv.h"
+#include "tests/nauty.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -235,6 +236,53 @@ static void test_transnas_strings(void **state)
     check_refused(macro, "64-1235-basic", "column 7: 5 is not one of 1 to 4");
 }
 
+/* ---- cells of four nodes with operators on edges ---- */
+
+/* The labelled graph of a cell: nodes, and a vertex in the middle of every edge that has an
+ * operator (0 is none in both spaces), coloured by it. */
+static nas_arch cell_key(const nas_arch *a)
+{
+    check_digraph d = {.n = 4, .colour = {0, 1, 1, 2}};
+    for (int t = 1, i = 0; t < 4; t++)
+        for (int s = 0; s < t; s++, i++)
+            if (a->gene[i]) {
+                d.edge[s][d.n] = d.edge[d.n][t] = true;
+                d.colour[d.n++] = 3 + a->gene[i];
+            }
+    return check_nauty_key(&d);
+}
+
+/* Canonical forms are the same exactly where nauty finds the graphs isomorphic: as many pairs
+ * (nauty's form, ours) as forms of each. */
+static void check_classes(const char *name, size_t classes)
+{
+    const nas_space *s = space(name);
+    nas_arch_set nauty = {0}, ours = {0}, pairs = {0};
+    for (uint64_t i = 0; i < nas_space_points(s); i++) {
+        nas_arch a, c;
+        nas_space_at(s, i, &a);
+        nas_space_canonical(s, &a, &c);
+        nas_arch key = cell_key(&a), pair = {.n = NAS_ARCH_GENES};
+        int64_t one = nas_arch_set_add(&nauty, &key, NULL), two = nas_arch_set_add(&ours, &c, NULL);
+        memcpy(pair.gene, &one, sizeof one);
+        memcpy(pair.gene + sizeof one, &two, sizeof two);
+        nas_arch_set_add(&pairs, &pair, NULL);
+    }
+    assert_int_equal(nauty.n, classes);
+    assert_int_equal(ours.n, classes);
+    assert_int_equal(pairs.n, classes);
+    nas_arch_set_clear(&nauty);
+    nas_arch_set_clear(&ours);
+    nas_arch_set_clear(&pairs);
+}
+
+static void test_nauty_agrees(void **state)
+{
+    (void)state;
+    check_classes("nb201", 14125);
+    check_classes("tnb101-micro", 3616);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -242,7 +290,8 @@ int main(void)
         cmocka_unit_test(test_macro_costs),      cmocka_unit_test(test_macro_classes),
         cmocka_unit_test(test_table_of_nbmacro), cmocka_unit_test(test_table_of_nb201),
         cmocka_unit_test(test_transnas_costs),   cmocka_unit_test(test_transnas_counts),
-        cmocka_unit_test(test_transnas_strings), cmocka_unit_test(test_tables_of_tnb101),
+        cmocka_unit_test(test_nauty_agrees),     cmocka_unit_test(test_transnas_strings),
+        cmocka_unit_test(test_tables_of_tnb101),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -317,6 +317,50 @@ static nas_status shape_transpose(const nas_node *node, const nas_shape *const *
     return NAS_OK;
 }
 
+/* A constant tensor that broadcasts to the input: its dimensions are the last ones of the input. */
+static nas_status shape_tensor(const nas_node *node, const nas_shape *const *in, nas_shape *out,
+                               nas_err *err)
+{
+    const nas_attr *t = &node->attr[NAS_TENSOR_SHAPE];
+    char text[96];
+    bool fits = t->n >= 0 && t->n < in[0]->rank;
+    for (int i = 0; fits && i < t->n; i++)
+        fits = t->v[i] == 1 || t->v[i] == in[0]->dim[in[0]->rank - t->n + i];
+    if (!fits)
+        return WORLD("the constant does not have the shape of the input %s",
+                     nas_shape_print(in[0], text));
+    *out = *in[0];
+    return NAS_OK;
+}
+
+static nas_status shape_softmax(const nas_node *node, const nas_shape *const *in, nas_shape *out,
+                                nas_err *err)
+{
+    int64_t axis = attr_at(&node->attr[NAS_SOFTMAX_AXIS], 0, -1);
+    if (axis < -in[0]->rank || axis >= in[0]->rank)
+        return WORLD("axis %lld is not one of the %d dimensions", (long long)axis, in[0]->rank);
+    *out = *in[0];
+    return NAS_OK;
+}
+
+static nas_status shape_pad(const nas_node *node, const nas_shape *const *in, nas_shape *out,
+                            nas_err *err)
+{
+    const nas_attr *pads = &node->attr[NAS_PAD_PADS];
+    int rank = in[0]->rank;
+    if (pads->n != 2 * rank || pads->v[0] || pads->v[rank])
+        return WORLD("pads must have %d values and none for the batch", 2 * rank);
+    *out = *in[0];
+    for (int i = 1; i < rank; i++) {
+        if (pads->v[i] < 0 || pads->v[rank + i] < 0 || pads->v[i] > 1 << 20 ||
+            pads->v[rank + i] > 1 << 20)
+            return WORLD("pads of %lld and %lld are not covered", (long long)pads->v[i],
+                         (long long)pads->v[rank + i]);
+        out->dim[i] += pads->v[i] + pads->v[rank + i];
+    }
+    return NAS_OK;
+}
+
 /* ---- the rows ---- */
 
 #define SHOWN(name, type)                                                                          \
@@ -333,6 +377,11 @@ static nas_status shape_transpose(const nas_node *node, const nas_shape *const *
             {SHOWN("kernel_shape", INTS), SHOWN("strides", INTS), SHOWN("pads", INTS),             \
              SHOWN("ceil_mode", INT), SHOWN("count_include_pad", INT)},                            \
             {{0}}, shape_pool, NULL                                                                \
+    }
+#define TENSOR(low, high)                                                                          \
+    {                                                                                              \
+        low, high, 1, 1, 1, 1, {INNER("shape", INTS)},                                             \
+            {{"w", NAS_TENSOR_SHAPE, NAS_PARAM_WEIGHT}}, shape_tensor, NULL                        \
     }
 #define PLAIN(low, high, n, rule)                                                                  \
     {                                                                                              \
@@ -385,5 +434,25 @@ const nas_op nas_ops[NAS_OP_COUNT] = {
         {{"shape", NAS_RESHAPE_SHAPE, NAS_PARAM_INDEX}}, shape_reshape, NULL},
     [NAS_OP_TRANSPOSE] = {"transpose", "Transpose", 1, 1, 1, 0, {SHOWN("perm", INTS)}, {{0}},
         shape_transpose, NULL},
+    [NAS_OP_LEAKYRELU] = {"leakyrelu", "LeakyRelu", 1, 1, 1, 0, {SHOWN("alpha", FLOAT)}, {{0}},
+        shape_same, NULL},
+    [NAS_OP_ELU] = {"elu", "Elu", 1, 1, 1, 0, {SHOWN("alpha", FLOAT)}, {{0}}, shape_same, NULL},
+    [NAS_OP_PRELU] = TENSOR("prelu", "PRelu"),
+    [NAS_OP_TANH] = PLAIN("tanh", "Tanh", 1, shape_same),
+    [NAS_OP_ERF] = PLAIN("erf", "Erf", 1, shape_same),
+    [NAS_OP_SOFTMAX] = {"softmax", "Softmax", 1, 1, 1, 0, {SHOWN("axis", INT)}, {{0}},
+        shape_softmax, NULL},
+    [NAS_OP_SUB] = PLAIN("sub", "Sub", 2, shape_broadcast),
+    [NAS_OP_DIV] = PLAIN("div", "Div", 2, shape_broadcast),
+    [NAS_OP_SHIFT] = {"shift", "Add", 1, 1, 1, 1, {INNER("value", FLOAT)},
+        {{"value", NAS_SCALE_VALUE, NAS_PARAM_SCALAR}}, shape_same, NULL},
+    [NAS_OP_ADDTENSOR] = TENSOR("addtensor", "Add"),
+    [NAS_OP_MULTENSOR] = TENSOR("multensor", "Mul"),
+    [NAS_OP_PAD] = {"pad", "Pad", 1, 1, 1, 1, {INNER("pads", INTS)},
+        {{"pads", NAS_PAD_PADS, NAS_PARAM_INDEX}}, shape_pad, NULL},
+    [NAS_OP_GLOBALMAXPOOL] = PLAIN("gmp", "GlobalMaxPool", 1, shape_globalpool),
+    [NAS_OP_LRN] = {"lrn", "LRN", 1, 1, 4, 0,
+        {SHOWN("size", INT), SHOWN("alpha", FLOAT), SHOWN("beta", FLOAT), SHOWN("bias", FLOAT)},
+        {{0}}, shape_same, NULL},
 };
 /* clang-format on */

@@ -37,6 +37,21 @@ typedef enum {
     NAS_OP_SLICE,
     NAS_OP_RESHAPE,
     NAS_OP_TRANSPOSE,
+    /* what files from elsewhere need */
+    NAS_OP_LEAKYRELU,
+    NAS_OP_ELU,
+    NAS_OP_PRELU,
+    NAS_OP_TANH,
+    NAS_OP_ERF,
+    NAS_OP_SOFTMAX,
+    NAS_OP_SUB,
+    NAS_OP_DIV,
+    NAS_OP_SHIFT,     /* Add of a constant scalar */
+    NAS_OP_ADDTENSOR, /* Add of a constant tensor */
+    NAS_OP_MULTENSOR, /* Mul by a constant tensor */
+    NAS_OP_PAD,
+    NAS_OP_GLOBALMAXPOOL,
+    NAS_OP_LRN,
     NAS_OP_COUNT
 } nas_op_id;
 
@@ -61,6 +76,11 @@ enum { NAS_FLATTEN_AXIS };
 enum { NAS_SLICE_STARTS, NAS_SLICE_ENDS, NAS_SLICE_AXES };
 enum { NAS_RESHAPE_SHAPE };
 enum { NAS_TRANSPOSE_PERM };
+enum { NAS_ALPHA }; /* of LeakyRelu and Elu */
+enum { NAS_SOFTMAX_AXIS };
+enum { NAS_TENSOR_SHAPE }; /* PRelu, Add and Mul with a constant: right-aligned, without batch */
+enum { NAS_PAD_PADS };     /* begins of all dimensions, then ends */
+enum { NAS_LRN_SIZE, NAS_LRN_ALPHA, NAS_LRN_BETA, NAS_LRN_BIAS };
 
 enum { NAS_RANK_MAX = 6, NAS_ATTRS_MAX = 7, NAS_PARAMS_MAX = 4 };
 

@@ -187,7 +187,7 @@ static void build(const nas_space *space, const nas_arch *a, const nas_task *tas
 const nas_space nas_space_hiaml = {
     .name = "hiaml",
     .title = "HiAML: four stages of one of 14 blocks",
-    .source = "Mills et al., AAAI 2023 (GENNAPE)",
+    .source = "GENNAPE, Mills et al., AAAI 2023",
     .syntax = "4 of z a22 b23 j30 g30 r30 l20 t20 t31 src0 src1 src3 src7 src8: z,a22,src0,t31",
     .tasks = TASKS,
     .n_tasks = 1,

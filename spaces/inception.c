@@ -620,7 +620,7 @@ static void build(const nas_space *space, const nas_arch *a, const nas_task *tas
 const nas_space nas_space_inception = {
     .name = "inception",
     .title = "Inception: four stages of blocks of parallel paths",
-    .source = "Mills et al., AAAI 2023 (GENNAPE)",
+    .source = "GENNAPE, Mills et al., AAAI 2023",
     .syntax =
         "four stages as 3*conv3x3+conv1x1:half,conv5x5 joined by '|': blocks, '*', paths joined "
         "by ',', operators by '+', marks :half :double (inner channels) and :wide (of three "

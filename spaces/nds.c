@@ -225,7 +225,7 @@ static const uint8_t ARITY_NASNET[] = GENES(CELL5(13)), ARITY_8[] = GENES(CELL5(
     const nas_space nas_space_##id = {                                                             \
         .name = text,                                                                              \
         .title = people,                                                                           \
-        .source = paper ", as in NDS (Radosavovic et al., ICCV 2019)",                             \
+        .source = paper "; NDS: Radosavovic et al., ICCV 2019",                                    \
         .syntax = "{\"normal\":[[\"operator\",state],...],\"normal_concat\":[state,...],"          \
                   "\"reduce\":[...],\"reduce_concat\":[...],\"width\":16,\"depth\":20}",           \
         .tasks = TASKS,                                                                            \

@@ -470,7 +470,7 @@ static void build(const nas_space *space, const nas_arch *a, const nas_task *tas
 const nas_space nas_space_twopath = {
     .name = "twopath",
     .title = "Two-Path: two chains of blocks side by side",
-    .source = "Mills et al., AAAI 2023 (GENNAPE)",
+    .source = "GENNAPE, Mills et al., AAAI 2023",
     .syntax =
         "two paths as conv3x3+conv1x1;conv5x5@01|...: blocks joined by ';', operators by '+', "
         "the two blocks that reduce after '@'",

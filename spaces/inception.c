@@ -11,7 +11,7 @@
  * So 2*conv3x3|3*conv3x3+conv1x1:half,depthwise5x5|2*conv5x5|2*conv3x3+avgpool3x3. Paths are
  * concatenated, so their order is a labeling. */
 #include "spaces/block.h"
-#include "spaces/read.h"
+#include "spaces/chain.h"
 #include "spaces/space.h"
 
 #include <stdio.h>
@@ -20,18 +20,19 @@
 typedef enum { CONV, DEPTHWISE, SPLIT, BOTH, DOUBLE, AVG, MAX } op_kind;
 
 typedef struct {
-    const char *name;
     op_kind kind;
     int k;
 } operator;
 
 enum { CONVS = 8, OPS = 12 }; /* the first ones take the stride of a block; the rest support */
 
-static const operator OP[OPS] = {
-    {"conv3x3", CONV, 3},           {"inception_s3x3", SPLIT, 3}, {"inception_p3x3", BOTH, 3},
-    {"depthwise3x3", DEPTHWISE, 3}, {"conv5x5", CONV, 5},         {"depthwise5x5", DEPTHWISE, 5},
-    {"inception_s5x5", SPLIT, 5},   {"inception_p5x5", BOTH, 5},  {"conv1x1", CONV, 1},
-    {"avgpool3x3", AVG, 3},         {"maxpool3x3", MAX, 3},       {"double1x1", DOUBLE, 1}};
+static const char *const NAME[OPS] = {"conv3x3",        "inception_s3x3", "inception_p3x3",
+                                      "depthwise3x3",   "conv5x5",        "depthwise5x5",
+                                      "inception_s5x5", "inception_p5x5", "conv1x1",
+                                      "avgpool3x3",     "maxpool3x3",     "double1x1"};
+static const operator OP[OPS] = {{CONV, 3}, {SPLIT, 3},     {BOTH, 3},  {DEPTHWISE, 3},
+                                 {CONV, 5}, {DEPTHWISE, 5}, {SPLIT, 5}, {BOTH, 5},
+                                 {CONV, 1}, {AVG, 3},       {MAX, 3},   {DOUBLE, 1}};
 static const nas_task TASKS[] = {{"cifar10", 3, 32, 32, 10}};
 
 /* ---- genes of a stage: blocks - 2, which of three paths is wide, then the paths ---- */
@@ -49,42 +50,31 @@ enum {
 enum { SAME, HALF, DOUBLED, INNERS };
 enum { BLOCKS_LEAST = 2, BLOCKS_MOST = 6 };
 
-#define PATH_ARITY                                                                                 \
-    INNERS, OPS + 1, OPS + 1, OPS + 1, OPS + 1 /* 0: no operator, else 1 + its row                 \
-                                                */
+/* Of an operator: 0 for none, else 1 + its row. */
+#define PATH_ARITY INNERS, OPS + 1, OPS + 1, OPS + 1, OPS + 1
 #define STAGE_ARITY                                                                                \
     BLOCKS_MOST - BLOCKS_LEAST + 1, 3, PATH_ARITY, PATH_ARITY, PATH_ARITY, PATH_ARITY
 static const uint8_t ARITY[STAGES * STAGE_GENES] = {STAGE_ARITY, STAGE_ARITY, STAGE_ARITY,
                                                     STAGE_ARITY};
 
+static const nas_chain CHAIN = {NAME, CONVS, OPS, PATH_OPS};
+
 /* By number of paths: operators of a block at most, of a path at least. */
 static const int OPS_MOST[] = {0, 3, 4, 8, 10}, OPS_LEAST[] = {0, 1, 1, 2, 2};
 
-static uint8_t *path_at(uint8_t *stage, int p)
+/* The first gene of path p within its stage. */
+static int path_at(int p)
 {
-    return &stage[PATH + p * PATH_GENES];
+    return PATH + p * PATH_GENES;
 }
 
-/* Operators of a path, and paths of a stage; what is empty comes last. */
-static int path_ops(const uint8_t *path)
-{
-    int n = 0;
-    while (n < PATH_OPS && path[FIRST_OP + n])
-        n++;
-    return n;
-}
-
+/* Paths of a stage; what is empty comes last. */
 static int stage_paths(const uint8_t *stage)
 {
     int n = 0;
-    while (n < PATHS && stage[PATH + n * PATH_GENES + FIRST_OP])
+    while (n < PATHS && stage[path_at(n) + FIRST_OP])
         n++;
     return n;
-}
-
-static bool is_conv(int gene)
-{
-    return gene > 0 && gene <= CONVS;
 }
 
 /* Whether an operator may give other channels than it reads. */
@@ -138,7 +128,7 @@ static void tidy(const nas_space *space, nas_arch *a)
         if (!may_be_wide(stage, s))
             stage[WIDE] = 0;
         for (int p = 0; p < PATHS; p++) {
-            uint8_t *path = path_at(stage, p);
+            uint8_t *path = &stage[path_at(p)];
             bool same = p < stage_paths(stage) && path[INNER] == HALF &&
                         path_channels(stage, s, p) == LEAST_CHANNELS;
             if (capable_ops(path) < 2 || same)
@@ -147,28 +137,17 @@ static void tidy(const nas_space *space, nas_arch *a)
     }
 }
 
-/* A convolution at least, one supporting operator at most, nothing after an empty gene. */
-static bool valid_path(const uint8_t *path)
-{
-    int n = path_ops(path), convs = 0;
-    for (int i = 0; i < PATH_OPS; i++) {
-        convs += is_conv(path[FIRST_OP + i]);
-        if (i >= n && path[FIRST_OP + i])
-            return false;
-    }
-    return convs > 0 && n - convs <= 1;
-}
-
 static bool valid_stage(const uint8_t *stage)
 {
     static const uint8_t NO_OPS[PATH_OPS];
     int n = stage_paths(stage), ops = 0;
     for (int p = 0; p < PATHS; p++) {
-        const uint8_t *path = &stage[PATH + p * PATH_GENES];
-        if (p < n ? !valid_path(path) || path_ops(path) < OPS_LEAST[n]
+        const uint8_t *path = &stage[path_at(p)];
+        if (p < n ? !nas_chain_valid(&CHAIN, &path[FIRST_OP]) ||
+                        nas_chain_length(&CHAIN, &path[FIRST_OP]) < OPS_LEAST[n]
                   : memcmp(&path[FIRST_OP], NO_OPS, PATH_OPS) != 0)
             return false;
-        ops += path_ops(path);
+        ops += nas_chain_length(&CHAIN, &path[FIRST_OP]);
     }
     return n > 0 && ops <= OPS_MOST[n];
 }
@@ -185,23 +164,10 @@ static bool valid(const nas_space *space, const nas_arch *a)
 
 /* ---- operators ---- */
 
-static uint8_t random_op(nas_rng *rng, bool conv)
-{
-    return (uint8_t)(1 +
-                     (conv ? nas_rng_below(rng, CONVS) : CONVS + nas_rng_below(rng, OPS - CONVS)));
-}
-
-/* A convolution, then operators of either kind in proportion to their number, in random order;
- * half, as many and twice as many inner channels in the proportion 3 : 6 : 1. */
+/* Half, as many and twice as many inner channels in the proportion 3 : 6 : 1. */
 static void sample_path(nas_rng *rng, int n, uint8_t *path)
 {
-    bool supported = false;
-    for (int i = 0; i < n; i++) {
-        bool conv = i == 0 || nas_rng_below(rng, OPS) < CONVS || supported;
-        supported = supported || !conv;
-        path[FIRST_OP + i] = random_op(rng, conv);
-    }
-    nas_rng_shuffle(rng, &path[FIRST_OP], (size_t)n, 1);
+    nas_chain_sample(&CHAIN, rng, n, &path[FIRST_OP]);
     uint64_t ten = nas_rng_below(rng, 10);
     path[INNER] = ten < 3 ? HALF : ten < 9 ? SAME : DOUBLED;
 }
@@ -219,71 +185,46 @@ static void sample(const nas_space *space, nas_rng *rng, nas_arch *out)
         for (int p = 0; p < paths; p++) {
             int least = OPS_LEAST[paths], most = left - least * (paths - p - 1);
             int n = least + (int)nas_rng_below(rng, (uint64_t)(most - least) + 1);
-            sample_path(rng, n, path_at(stage, p));
+            sample_path(rng, n, &stage[path_at(p)]);
             left -= n;
         }
     }
 }
 
-static void insert_op(nas_rng *rng, uint8_t *path)
-{
-    int n = path_ops(path), at = (int)nas_rng_below(rng, (uint64_t)n + 1);
-    uint8_t *op = &path[FIRST_OP + at];
-    if (n == PATH_OPS)
-        return;
-    memmove(op + 1, op, (size_t)(n - at));
-    *op = (uint8_t)(1 + nas_rng_below(rng, OPS));
-}
-
-static void remove_op(nas_rng *rng, uint8_t *path)
-{
-    int n = path_ops(path), at = (int)nas_rng_below(rng, (uint64_t)n);
-    uint8_t *op = &path[FIRST_OP + at];
-    memmove(op, op + 1, (size_t)(n - at - 1));
-    path[FIRST_OP + n - 1] = 0;
-}
-
 static void remove_path(uint8_t *stage, int p)
 {
     int n = stage_paths(stage);
-    memmove(path_at(stage, p), path_at(stage, p + 1), (size_t)(n - p - 1) * PATH_GENES);
-    memset(path_at(stage, n - 1), 0, PATH_GENES);
+    memmove(&stage[path_at(p)], &stage[path_at(p + 1)], (size_t)(n - p - 1) * PATH_GENES);
+    memset(&stage[path_at(n - 1)], 0, PATH_GENES);
 }
 
-/* One edit of one stage: its number of blocks, an operator replaced, added or removed, a path added
- * or removed, inner channels or the wide path. What makes no member is tried again. */
+/* One edit of one stage, three times in eight of a path's operators, else its number of blocks, a
+ * path added or removed, inner channels or the wide path. What makes no member is tried again. */
 static void mutate(const nas_space *space, nas_rng *rng, const nas_arch *a, nas_arch *out)
 {
     (void)space, (void)a;
     uint8_t *stage = &out->gene[nas_rng_below(rng, STAGES) * STAGE_GENES];
     int paths = stage_paths(stage), p = (int)nas_rng_below(rng, (uint64_t)paths);
-    uint8_t *path = path_at(stage, p);
+    uint8_t *path = &stage[path_at(p)];
     switch (nas_rng_below(rng, 8)) {
     case 0:
         stage[BLOCKS] = (uint8_t)nas_rng_below(rng, BLOCKS_MOST - BLOCKS_LEAST + 1);
         break;
     case 1:
-        path[FIRST_OP + nas_rng_below(rng, (uint64_t)path_ops(path))] =
-            (uint8_t)(1 + nas_rng_below(rng, OPS));
+        if (paths < PATHS)
+            sample_path(rng, OPS_LEAST[paths + 1], &stage[path_at(paths)]);
         break;
     case 2:
-        insert_op(rng, path);
-        break;
-    case 3:
-        remove_op(rng, path);
-        break;
-    case 4:
-        if (paths < PATHS)
-            sample_path(rng, OPS_LEAST[paths + 1], path_at(stage, paths));
-        break;
-    case 5:
         remove_path(stage, p);
         break;
-    case 6:
+    case 3:
         path[INNER] = (uint8_t)nas_rng_below(rng, INNERS);
         break;
-    default:
+    case 4:
         stage[WIDE] = (uint8_t)nas_rng_below(rng, 3);
+        break;
+    default:
+        nas_chain_edit(&CHAIN, rng, &path[FIRST_OP]);
     }
 }
 
@@ -304,42 +245,39 @@ static void cross(const nas_space *space, nas_rng *rng, const nas_arch *a, const
 
 /* ---- text ---- */
 
-enum { PATH_TEXT = 80 };
-static const char *const MARK[] = {"", ":half", ":double"};
-
-static const char *path_text(const uint8_t *stage, int s, int p, char text[PATH_TEXT])
+static void print_path(const uint8_t *stage, int s, int p, nas_bytes *out)
 {
-    const uint8_t *path = &stage[PATH + p * PATH_GENES];
-    int n = 0;
-    for (int i = 0; i < path_ops(path); i++)
-        n += snprintf(&text[n], (size_t)(PATH_TEXT - n), "%s%s", i ? "+" : "",
-                      OP[path[FIRST_OP + i] - 1].name);
-    snprintf(&text[n], (size_t)(PATH_TEXT - n), "%s%s", MARK[path[INNER]],
-             may_be_wide(stage, s) && stage[WIDE] == p ? ":wide" : "");
-    return text;
+    static const char *const MARK[] = {"", ":half", ":double"};
+    const uint8_t *path = &stage[path_at(p)];
+    nas_chain_print(&CHAIN, &path[FIRST_OP], out);
+    nas_bytes_puts(out, MARK[path[INNER]]);
+    if (may_be_wide(stage, s) && stage[WIDE] == p)
+        nas_bytes_puts(out, ":wide");
 }
 
 static void print(const nas_space *space, const nas_arch *a, nas_bytes *out)
 {
     (void)space;
-    char text[PATH_TEXT];
     for (int s = 0; s < STAGES; s++) {
         const uint8_t *stage = &a->gene[s * STAGE_GENES];
         nas_bytes_print(out, "%s%d*", s ? "|" : "", stage[BLOCKS] + BLOCKS_LEAST);
-        for (int p = 0; p < stage_paths(stage); p++)
-            nas_bytes_print(out, "%s%s", p ? "," : "", path_text(stage, s, p, text));
+        for (int p = 0; p < stage_paths(stage); p++) {
+            if (p)
+                nas_bytes_putc(out, ',');
+            print_path(stage, s, p, out);
+        }
     }
 }
 
 typedef struct {
-    char text[PATH_TEXT];
-    uint8_t gene[PATH_GENES];
+    nas_bytes text;
+    const uint8_t *gene;
     bool wide;
 } path_row;
 
 static int compare_rows(const void *a, const void *b)
 {
-    return strcmp(((const path_row *)a)->text, ((const path_row *)b)->text);
+    return strcmp(((const path_row *)a)->text.data, ((const path_row *)b)->text.data);
 }
 
 /* Paths in the order of their texts, each with the comma that ends it: then no text starts another
@@ -354,16 +292,15 @@ static void canonical(const nas_space *space, const nas_arch *a, nas_arch *out)
         path_row row[PATHS];
         int n = stage_paths(stage);
         for (int p = 0; p < n; p++) {
-            path_text(stage, s, p, row[p].text);
-            strcat(row[p].text, ",");
-            memcpy(row[p].gene, &stage[PATH + p * PATH_GENES], PATH_GENES);
-            row[p].wide = stage[WIDE] == p;
+            row[p] = (path_row){{0}, &stage[path_at(p)], may_be_wide(stage, s) && stage[WIDE] == p};
+            print_path(stage, s, p, &row[p].text);
+            nas_bytes_putc(&row[p].text, ',');
         }
         qsort(row, (size_t)n, sizeof *row, compare_rows);
         for (int p = 0; p < n; p++) {
-            memcpy(path_at(to, p), row[p].gene, PATH_GENES);
-            if (row[p].wide && may_be_wide(stage, s))
-                to[WIDE] = (uint8_t)p;
+            memcpy(&to[path_at(p)], row[p].gene, PATH_GENES);
+            to[WIDE] = row[p].wide ? (uint8_t)p : to[WIDE];
+            nas_bytes_clear(&row[p].text);
         }
     }
 }
@@ -389,23 +326,6 @@ static bool read_marks(nas_reader *r, uint8_t *path)
     return wide;
 }
 
-static void read_ops(nas_reader *r, uint8_t *path)
-{
-    const char *names[OPS], *start = r->at;
-    int n = 0;
-    for (int i = 0; i < OPS; i++)
-        names[i] = OP[i].name;
-    do {
-        int op = 0;
-        if (n == PATH_OPS)
-            nas_read_fault(r, NULL, "a path has at most %d operators", PATH_OPS);
-        else if (nas_read_word(r, names, OPS, "operator", &op))
-            path[FIRST_OP + n++] = (uint8_t)(1 + op);
-    } while (nas_read_peek(r, '+') && nas_read_char(r, '+'));
-    if (!r->failed && !valid_path(path))
-        nas_read_fault(r, start, "a path has a convolution and at most one supporting operator");
-}
-
 static void read_stage(nas_reader *r, uint8_t *stage)
 {
     int blocks = BLOCKS_LEAST, n = 0, wide = -1;
@@ -418,8 +338,8 @@ static void read_stage(nas_reader *r, uint8_t *stage)
             nas_read_fault(r, NULL, "a block has at most %d paths", PATHS);
             return;
         }
-        read_ops(r, path_at(stage, n));
-        if (read_marks(r, path_at(stage, n))) {
+        nas_chain_read(&CHAIN, r, &stage[path_at(n) + FIRST_OP]);
+        if (read_marks(r, &stage[path_at(n)])) {
             if (wide >= 0)
                 nas_read_fault(r, NULL, "two paths are wide");
             wide = n;
@@ -544,7 +464,7 @@ static int build_op(nas_body block, const operator* op, int x, int64_t i, int64_
     if (op->kind == DEPTHWISE && i == o)
         return depthwise(block, x, o, op->k, s);
     char name[40];
-    snprintf(name, sizeof name, "bias_%s%s", op->name, s == 1 ? "" : "_s2");
+    snprintf(name, sizeof name, "bias_%s%s", NAME[op - OP], s == 1 ? "" : "_s2");
     bool halves = op->kind == BOTH;
     const char *const formal[] = {"i", halves ? "h" : "o"};
     nas_body own;
@@ -559,9 +479,9 @@ static int build_path(nas_body block, const uint8_t *path, int64_t i, int64_t o,
 {
     int x = 0, capable = capable_ops(path), met = 0;
     bool strided = false;
-    for (int k = 0; k < path_ops(path); k++) {
+    for (int k = 0; k < nas_chain_length(&CHAIN, &path[FIRST_OP]); k++) {
         int gene = path[FIRST_OP + k];
-        bool enters = !strided && is_conv(gene);
+        bool enters = !strided && nas_chain_is_conv(&CHAIN, gene);
         int64_t next = i;
         if (is_capable(gene)) {
             met++;
@@ -585,7 +505,7 @@ static int call_block(nas_graph *g, const uint8_t *stage, int s, int x, int stri
         int out[PATHS], n = stage_paths(stage);
         for (int p = 0; p < n; p++) {
             int64_t c = path_channels(stage, s, p);
-            out[p] = build_path(own, &stage[PATH + p * PATH_GENES], i, c, stride);
+            out[p] = build_path(own, &stage[path_at(p)], i, c, stride);
             sum += c;
         }
         int y = nas_block_concat(own, out, n);

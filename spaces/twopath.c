@@ -5,7 +5,7 @@
  * named.
  */
 #include "spaces/block.h"
-#include "spaces/read.h"
+#include "spaces/chain.h"
 #include "spaces/space.h"
 
 #include <stdio.h>
@@ -47,14 +47,7 @@ static int pair_of(int first, int second)
     return second * (second - 1) / 2 + first;
 }
 
-/* Operators of a block; they come before the empty genes. */
-static int block_ops(const uint8_t *block)
-{
-    int n = 0;
-    while (n < BLOCK_OPS && block[n])
-        n++;
-    return n;
-}
+static const nas_chain BLOCK = {NAME, CONVS, OPS, BLOCK_OPS};
 
 /* Blocks of a path; they come before the empty ones. */
 static int path_blocks(const uint8_t *path)
@@ -65,23 +58,6 @@ static int path_blocks(const uint8_t *path)
     return n;
 }
 
-static bool is_conv(int gene)
-{
-    return gene > 0 && gene <= CONVS;
-}
-
-/* One to three operators, one of them at least a convolution, one at most a supporting operator. */
-static bool valid_block(const uint8_t *block)
-{
-    int n = block_ops(block), convs = 0;
-    for (int i = 0; i < n; i++)
-        convs += is_conv(block[i]);
-    for (int i = n; i < BLOCK_OPS; i++)
-        if (block[i])
-            return false;
-    return convs > 0 && n - convs <= 1;
-}
-
 static bool valid(const nas_space *space, const nas_arch *a)
 {
     (void)space;
@@ -89,7 +65,7 @@ static bool valid(const nas_space *space, const nas_arch *a)
         const uint8_t *path = &a->gene[p * PATH_GENES];
         int n = path_blocks(path);
         for (int b = 0; b < n; b++)
-            if (!valid_block(&path[b * BLOCK_OPS]))
+            if (!nas_chain_valid(&BLOCK, &path[b * BLOCK_OPS]))
                 return false;
         for (int i = n * BLOCK_OPS; i < REDUCE; i++)
             if (path[i])
@@ -102,25 +78,6 @@ static bool valid(const nas_space *space, const nas_arch *a)
 
 /* ---- operators ---- */
 
-static uint8_t random_op(nas_rng *rng, bool conv)
-{
-    return (uint8_t)(1 +
-                     (conv ? nas_rng_below(rng, CONVS) : CONVS + nas_rng_below(rng, OPS - CONVS)));
-}
-
-/* A convolution, then operators of either kind in proportion to their number, in random order. */
-static void sample_block(nas_rng *rng, uint8_t *block)
-{
-    int n = 1 + (int)nas_rng_below(rng, BLOCK_OPS);
-    bool supported = false;
-    for (int i = 0; i < n; i++) {
-        bool conv = i == 0 || nas_rng_below(rng, OPS) < CONVS || supported;
-        supported = supported || !conv;
-        block[i] = random_op(rng, conv);
-    }
-    nas_rng_shuffle(rng, block, (size_t)n, 1);
-}
-
 /* As the data set was drawn: uniform over the lengths of paths and blocks and over the blocks that
  * reduce (uniform over strings, nearly all would have the greatest lengths). */
 static void sample(const nas_space *space, nas_rng *rng, nas_arch *out)
@@ -130,21 +87,9 @@ static void sample(const nas_space *space, nas_rng *rng, nas_arch *out)
         uint8_t *path = &out->gene[p * PATH_GENES];
         int n = 2 + (int)nas_rng_below(rng, BLOCKS - 1);
         for (int b = 0; b < n; b++)
-            sample_block(rng, &path[b * BLOCK_OPS]);
+            nas_chain_sample(&BLOCK, rng, 1 + (int)nas_rng_below(rng, BLOCK_OPS),
+                             &path[b * BLOCK_OPS]);
         path[REDUCE] = (uint8_t)nas_rng_below(rng, (uint64_t)n * (n - 1) / 2);
-    }
-}
-
-/* Moves the genes from at on by bytes (to the right where positive) within the first size genes;
- * what moves in is empty. */
-static void shift(uint8_t *gene, int size, int at, int bytes)
-{
-    if (bytes > 0) {
-        memmove(&gene[at + bytes], &gene[at], (size_t)(size - at - bytes));
-        memset(&gene[at], 0, (size_t)bytes);
-    } else {
-        memmove(&gene[at], &gene[at - bytes], (size_t)(size - at + bytes));
-        memset(&gene[size + bytes], 0, (size_t)-bytes);
     }
 }
 
@@ -152,54 +97,44 @@ static void shift(uint8_t *gene, int size, int at, int bytes)
 static void insert_block(nas_rng *rng, uint8_t *path, int b)
 {
     const uint8_t *pair = PAIR[path[REDUCE]];
-    shift(path, REDUCE, b * BLOCK_OPS, BLOCK_OPS);
-    path[b * BLOCK_OPS] = random_op(rng, true);
+    uint8_t *block = &path[b * BLOCK_OPS];
+    memmove(block + BLOCK_OPS, block, (size_t)(REDUCE - (b + 1) * BLOCK_OPS));
+    memset(block, 0, BLOCK_OPS);
+    nas_chain_sample(&BLOCK, rng, 1, block);
     path[REDUCE] = (uint8_t)pair_of(pair[0] + (pair[0] >= b), pair[1] + (pair[1] >= b));
 }
 
 static void remove_block(uint8_t *path, int b)
 {
     const uint8_t *pair = PAIR[path[REDUCE]];
+    uint8_t *block = &path[b * BLOCK_OPS];
     if (b == pair[0] || b == pair[1])
         return;
-    shift(path, REDUCE, b * BLOCK_OPS, -BLOCK_OPS);
+    memmove(block, block + BLOCK_OPS, (size_t)(REDUCE - (b + 1) * BLOCK_OPS));
+    memset(&path[REDUCE - BLOCK_OPS], 0, BLOCK_OPS);
     path[REDUCE] = (uint8_t)pair_of(pair[0] - (pair[0] > b), pair[1] - (pair[1] > b));
 }
 
-/* One edit of one path: an operator is replaced, added or removed, a block without stride is added
- * or removed, or other blocks reduce. What cannot be done leaves a as it is, to be tried again. */
+/* One edit of one path, half the time of a block's operators, else a block without stride is added
+ * or removed or other blocks reduce. What cannot be done leaves a as it is, to be tried again. */
 static void mutate(const nas_space *space, nas_rng *rng, const nas_arch *a, nas_arch *out)
 {
     (void)space, (void)a;
     uint8_t *path = &out->gene[nas_rng_below(rng, PATHS) * PATH_GENES];
     int blocks = path_blocks(path), b = (int)nas_rng_below(rng, (uint64_t)blocks);
-    uint8_t *block = &path[b * BLOCK_OPS];
-    int ops = block_ops(block), at = (int)nas_rng_below(rng, (uint64_t)ops);
-    uint8_t op = (uint8_t)(1 + nas_rng_below(rng, OPS));
     switch (nas_rng_below(rng, 6)) {
     case 0:
-        block[at] = op;
-        break;
-    case 1:
-        if (ops < BLOCK_OPS) {
-            at = (int)nas_rng_below(rng, (uint64_t)ops + 1);
-            shift(block, BLOCK_OPS, at, 1);
-            block[at] = op;
-        }
-        break;
-    case 2:
-        if (ops > 1)
-            shift(block, BLOCK_OPS, at, -1);
-        break;
-    case 3:
         if (blocks < BLOCKS)
             insert_block(rng, path, (int)nas_rng_below(rng, (uint64_t)blocks + 1));
         break;
-    case 4:
+    case 1:
         remove_block(path, b);
         break;
-    default:
+    case 2:
         path[REDUCE] = (uint8_t)nas_rng_below(rng, (uint64_t)blocks * (blocks - 1) / 2);
+        break;
+    default:
+        nas_chain_edit(&BLOCK, rng, &path[b * BLOCK_OPS]);
     }
 }
 
@@ -227,9 +162,9 @@ static void cross(const nas_space *space, nas_rng *rng, const nas_arch *a, const
 static void print_path(const uint8_t *path, nas_bytes *out)
 {
     for (int b = 0; b < path_blocks(path); b++) {
-        const uint8_t *block = &path[b * BLOCK_OPS];
-        for (int i = 0; i < block_ops(block); i++)
-            nas_bytes_print(out, "%s%s", i ? "+" : b ? ";" : "", NAME[block[i] - 1]);
+        if (b)
+            nas_bytes_putc(out, ';');
+        nas_chain_print(&BLOCK, &path[b * BLOCK_OPS], out);
     }
     const uint8_t *pair = PAIR[path[REDUCE]];
     nas_bytes_print(out, "@%d%d", pair[0], pair[1]);
@@ -267,31 +202,16 @@ static void read_label(nas_reader *r, const char *name, char sign)
     nas_read_char(r, sign);
 }
 
-static void read_block(nas_reader *r, uint8_t *block)
-{
-    const char *start = r->at;
-    int n = 0;
-    do {
-        int op = 0;
-        if (n == BLOCK_OPS)
-            nas_read_fault(r, NULL, "a block has at most %d operators", BLOCK_OPS);
-        else if (nas_read_word(r, NAME, OPS, "operator", &op))
-            block[n++] = (uint8_t)(1 + op);
-    } while (nas_read_peek(r, '+') && nas_read_char(r, '+'));
-    if (!r->failed && !valid_block(block))
-        nas_read_fault(r, start, "a block has a convolution and at most one supporting operator");
-}
-
 /* The data set's SPBlock(op+op;conv+supp): kinds repeat what the names say. */
 static void read_long_block(nas_reader *r, uint8_t *block)
 {
     static const char *const KIND[] = {"supp", "conv"};
     read_label(r, "SPBlock", '(');
-    read_block(r, block);
-    for (int i = 0, conv = 0; i < block_ops(block); i++) {
+    nas_chain_read(&BLOCK, r, block);
+    for (int i = 0, conv = 0; i < nas_chain_length(&BLOCK, block); i++) {
         nas_read_char(r, i ? '+' : ';');
         const char *start = r->at;
-        if (nas_read_word(r, KIND, 2, "kind", &conv) && conv != is_conv(block[i]))
+        if (nas_read_word(r, KIND, 2, "kind", &conv) && conv != nas_chain_is_conv(&BLOCK, block[i]))
             nas_read_fault(r, start, "'%s' is '%s'", NAME[block[i] - 1], KIND[!conv]);
     }
     nas_read_char(r, ')');
@@ -317,10 +237,16 @@ static int read_blocks(nas_reader *r, bool is_long, uint8_t *path)
     char separator = is_long ? ',' : ';';
     int n = 0;
     do {
-        if (n == BLOCKS)
+        uint8_t *block = &path[n * BLOCK_OPS];
+        if (n == BLOCKS) {
             nas_read_fault(r, NULL, "a path has at most %d blocks", BLOCKS);
+            break;
+        }
+        if (is_long)
+            read_long_block(r, block);
         else
-            (is_long ? read_long_block : read_block)(r, &path[n++ * BLOCK_OPS]);
+            nas_chain_read(&BLOCK, r, block);
+        n++;
     } while (nas_read_peek(r, separator) && nas_read_char(r, separator));
     if (n < 2)
         nas_read_fault(r, NULL, "a path has at least 2 blocks");
@@ -431,8 +357,8 @@ static int build_block(nas_body main, const uint8_t *block, int x, int64_t i, in
     int y = x;
     int64_t channels = i;
     bool entered = false;
-    for (int k = 0; k < block_ops(block); k++) {
-        bool enters = !entered && is_conv(block[k]);
+    for (int k = 0; k < nas_chain_length(&BLOCK, block); k++) {
+        bool enters = !entered && nas_chain_is_conv(&BLOCK, block[k]);
         y = call_op(main, block[k] - 1, y, channels, enters ? o : channels,
                     enters && i != o ? 2 : 1);
         channels = enters ? o : channels;

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <zlib.h>
 
-enum { CHUNK_BYTES = 1 << 17, GZIP_LEVEL = 4, IMAGE_STEP = 1 << 16 };
+enum { CHUNK_BYTES = 1 << 17, GZIP_LEVEL = 1, IMAGE_STEP = 1 << 16 };
 
 /* ---- types ---- */
 

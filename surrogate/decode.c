@@ -105,7 +105,8 @@ static void fill_cross(nas_decoder *d, size_t layer, nas_spans inputs, const flo
     const nas_model *m = d->model;
     const nas_product *p = m->kernels->exact;
     size_t width = m->config.d, heads = m->config.heads, h = head_width(d);
-    nas_dense_forward(m, &m->decoder[layer].cross_kv, memory, nas_spans_rows(inputs), kv, false);
+    nas_dense_forward(m, &m->decoder[layer].cross_kv, memory, nas_spans_rows(inputs), kv,
+                      NAS_DENSE_SET);
 #pragma omp parallel for schedule(dynamic) if (inputs.at[inputs.n] * width > NAS_ALONE)
     for (size_t task = 0; task < inputs.n * heads; task++) {
         size_t e = task / heads, head = task % heads, length = d->length[e];
@@ -248,17 +249,16 @@ static void step_layer(nas_decoder *d, size_t layer, size_t first, size_t n)
     const nas_model *m = d->model;
     const nas_layer *w = &m->decoder[layer];
     nas_norm_forward(m, w->norm[0], d->x, n, d->normed, d->stat);
-    nas_dense_forward(m, &w->qkv, d->normed, n, d->qkv, false);
+    nas_dense_forward(m, &w->qkv, d->normed, n, d->qkv, NAS_DENSE_SET);
     self_attend(d, layer, first, n);
-    nas_dense_forward(m, &w->out, d->mix, n, d->x, true);
+    nas_dense_forward(m, &w->out, d->mix, n, d->x, NAS_DENSE_ADD);
     nas_norm_forward(m, w->norm[1], d->x, n, d->normed, d->stat);
-    nas_dense_forward(m, &w->cross_q, d->normed, n, d->qkv, false);
+    nas_dense_forward(m, &w->cross_q, d->normed, n, d->qkv, NAS_DENSE_SET);
     cross_attend(d, layer);
-    nas_dense_forward(m, &w->cross_out, d->mix, n, d->x, true);
+    nas_dense_forward(m, &w->cross_out, d->mix, n, d->x, NAS_DENSE_ADD);
     nas_norm_forward(m, w->norm[2], d->x, n, d->normed, d->stat);
-    nas_dense_forward(m, &w->up, d->normed, n, d->hidden, false);
-    nas_relu_forward(d->hidden, n * m->config.ffn);
-    nas_dense_forward(m, &w->down, d->hidden, n, d->x, true);
+    nas_dense_forward(m, &w->up, d->normed, n, d->hidden, NAS_DENSE_RELU);
+    nas_dense_forward(m, &w->down, d->hidden, n, d->x, NAS_DENSE_ADD);
 }
 
 /* Logits of the n youngest prefixes; token NULL: they are the starts. */
@@ -282,7 +282,7 @@ static const float *run_step(nas_decoder *d, size_t n, const int32_t *token)
     }
     for (size_t l = 0; l < m->config.decoder_layers; l++)
         step_layer(d, l, first, n);
-    nas_dense_forward(m, &m->head, d->x, n, d->logits, false);
+    nas_dense_forward(m, &m->head, d->x, n, d->logits, NAS_DENSE_SET);
     return d->logits;
 }
 

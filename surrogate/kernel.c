@@ -101,14 +101,39 @@ void nas_packed_clear(nas_packed *p)
     *p = (nas_packed){0};
 }
 
-void nas_linear(size_t m, nas_view a, const nas_packed *b, float *c, size_t ldc, bool add)
+__attribute__((optimize("O3"))) static void add_bias(size_t m, size_t n, const float *restrict bias,
+                                                     bool add, float *restrict c, size_t ldc)
+{
+    for (size_t i = 0; i < m; i++, c += ldc) {
+        if (add)
+            for (size_t j = 0; j < n; j++)
+                c[j] += bias[j];
+        else
+            memcpy(c, bias, n * sizeof *c);
+    }
+}
+
+__attribute__((optimize("O3"))) static void relu(size_t m, size_t n, float *c, size_t ldc)
+{
+    for (size_t i = 0; i < m; i++, c += ldc)
+        for (size_t j = 0; j < n; j++)
+            c[j] = c[j] > 0 ? c[j] : 0;
+}
+
+void nas_linear(size_t m, nas_view a, const nas_packed *b, float *c, size_t ldc, nas_finish finish)
 {
     size_t rows = blocks(m, NAS_ROWS), columns = blocks(b->n, NAS_COLUMNS);
 #pragma omp parallel for schedule(dynamic) if (m * b->n * b->k / 16 > NAS_ALONE)
     for (size_t task = 0; task < rows * columns; task++) {
         size_t i = task / columns * NAS_ROWS, j = task % columns * NAS_COLUMNS;
+        size_t height = least(NAS_ROWS, m - i), width = least(NAS_COLUMNS, b->n - j);
         nas_view part = {a.data + i * a.row, a.row, a.col};
-        b->product->run(least(NAS_ROWS, m - i), least(NAS_COLUMNS, b->n - j), b->k, part,
-                        b->data + j / NAS_COLUMNS * block_size(b), c + i * ldc + j, ldc, add);
+        float *to = c + i * ldc + j;
+        if (finish.bias)
+            add_bias(height, width, finish.bias + j, finish.add, to, ldc);
+        b->product->run(height, width, b->k, part, b->data + j / NAS_COLUMNS * block_size(b), to,
+                        ldc, finish.add || finish.bias);
+        if (finish.relu)
+            relu(height, width, to, ldc);
     }
 }

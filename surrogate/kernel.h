@@ -3,7 +3,7 @@
  *     const nas_kernels *kernels = nas_kernels_choose(&err);      // best path, or NASLM_CPU
  *     nas_packed w = {0};
  *     nas_packed_fill(&w, kernels->linear, k, n, (nas_view){weights, 1, k}); // W(n,k)^T
- *     nas_linear(rows, (nas_view){x, k, 1}, &w, y, n, false);             // y = x W^T
+ *     nas_linear(rows, (nas_view){x, k, 1}, &w, y, n, (nas_finish){0});   // y = x W^T
  *
  * One row of nas_kernels_list is one path. "generic" is plain C and the specification of the
  * others. In every path each result is a sum over k in ascending order that does not depend on
@@ -80,8 +80,15 @@ void nas_packed_fill(nas_packed *packed, const nas_product *product, size_t k, s
                      nas_view b);
 void nas_packed_clear(nas_packed *packed);
 
-/* C(m,n) = A(m,k) B, or += when add, in parallel over blocks of C. */
-void nas_linear(size_t m, nas_view a, const nas_packed *b, float *c, size_t ldc, bool add);
+/* What happens to a block of C around its product, while it is near. {0}: C = A B. */
+typedef struct {
+    bool add;          /* C += ... */
+    const float *bias; /* (n) is added to each row, or NULL */
+    bool relu;         /* negative results become 0 */
+} nas_finish;
+
+/* C(m,n) = A(m,k) B with a finish, in parallel over blocks of C. */
+void nas_linear(size_t m, nas_view a, const nas_packed *b, float *c, size_t ldc, nas_finish finish);
 
 /* ---- the paths ---- */
 

@@ -30,14 +30,10 @@ static void add_columns(const float *x, size_t rows, size_t n, float *to)
 }
 
 void nas_dense_forward(const nas_model *m, const nas_dense *l, const float *x, size_t rows,
-                       float *y, bool add)
+                       float *y, nas_dense_use use)
 {
-    const float *b = m->weights + l->bias;
-#pragma omp parallel for schedule(dynamic, 32) if (rows * l->out > NAS_ALONE)
-    for (size_t i = 0; i < rows; i++)
-        for (size_t j = 0; j < l->out; j++)
-            y[i * l->out + j] = b[j] + (add ? y[i * l->out + j] : 0);
-    nas_linear(rows, (nas_view){x, l->in, 1}, &l->forward, y, l->out, true);
+    nas_finish finish = {use == NAS_DENSE_ADD, m->weights + l->bias, use == NAS_DENSE_RELU};
+    nas_linear(rows, (nas_view){x, l->in, 1}, &l->forward, y, l->out, finish);
 }
 
 void nas_dense_back(const nas_dense *l, const nas_product *product, const float *x, const float *dy,
@@ -49,10 +45,10 @@ void nas_dense_back(const nas_dense *l, const nas_product *product, const float 
         size_t k = rows - i < piece ? rows - i : piece;
         nas_packed_fill(pack, product, k, l->in, (nas_view){x + i * l->in, l->in, 1});
         nas_linear(l->out, (nas_view){dy + i * l->out, 1, l->out}, pack, grad + l->weight, l->in,
-                   true);
+                   (nas_finish){.add = true});
     }
     if (dx)
-        nas_linear(rows, (nas_view){dy, l->out, 1}, &l->back, dx, l->in, add);
+        nas_linear(rows, (nas_view){dy, l->out, 1}, &l->back, dx, l->in, (nas_finish){.add = add});
 }
 
 void nas_norm_forward(const nas_model *m, nas_norm norm, const float *x, size_t rows, float *y,
@@ -84,13 +80,6 @@ void nas_norm_back(const nas_model *m, nas_norm norm, const float *x, const floa
     for (size_t i = 0; i < rows; i++)
         m->kernels->rows->norm_back(x + i * d, m->weights + norm.weight, dy + i * d, stat + 2 * i,
                                     d, dx + i * d);
-}
-
-void nas_relu_forward(float *h, size_t count)
-{
-#pragma omp parallel for schedule(dynamic, NAS_ALONE) if (count > NAS_ALONE)
-    for (size_t i = 0; i < count; i++)
-        h[i] = h[i] > 0 ? h[i] : 0;
 }
 
 void nas_relu_back(const float *h, float scale, float *dh, size_t count)

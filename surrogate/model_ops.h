@@ -1,6 +1,6 @@
 /* How do the parts of the model compute, forward and backward? Twins on raw pointers.
  *
- *     nas_dense_forward(model, &layer->up, x, rows, h);
+ *     nas_dense_forward(model, &layer->up, x, rows, h, NAS_DENSE_RELU);
  *     nas_dense_back(model, &layer->up, x, dh, rows, dx, grad, &scratch);
  *
  * Rows are tokens of all examples one behind the other, without padding; a nas_spans says where
@@ -33,9 +33,11 @@ size_t nas_spans_longest(nas_spans s);
 
 /* ---- rows ---- */
 
-/* y (rows,out) = x W^T + b; with add, y += that. */
+typedef enum { NAS_DENSE_SET, NAS_DENSE_ADD, NAS_DENSE_RELU } nas_dense_use;
+
+/* y (rows,out) = x W^T + b, or y += that, or y = relu of that. */
 void nas_dense_forward(const nas_model *m, const nas_dense *l, const float *x, size_t rows,
-                       float *y, bool add);
+                       float *y, nas_dense_use use);
 /* Adds to the gradients of W and b; dx (rows,in) = dy W, or += when add; dx may be NULL. pack is
  * memory for one packed piece of x. */
 void nas_dense_back(const nas_dense *l, const nas_product *product, const float *x, const float *dy,
@@ -47,7 +49,6 @@ void nas_norm_forward(const nas_model *m, nas_norm norm, const float *x, size_t 
 void nas_norm_back(const nas_model *m, nas_norm norm, const float *x, const float *stat,
                    const float *dy, size_t rows, float *dx, float *grad);
 
-void nas_relu_forward(float *h, size_t count);
 /* h after relu; scale is what kept values were multiplied by. */
 void nas_relu_back(const float *h, float scale, float *dh, size_t count);
 

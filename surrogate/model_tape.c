@@ -146,31 +146,30 @@ static void layer_forward(nas_tape *t, const nas_layer *w, layer_tape *l, nas_sp
     const nas_model *m = t->model;
     size_t rows = nas_spans_rows(spans), d = m->config.d;
     nas_norm_forward(m, w->norm[0], l->x[0], rows, t->normed, l->stat[0]);
-    nas_dense_forward(m, &w->qkv, t->normed, rows, l->qkv, false);
+    nas_dense_forward(m, &w->qkv, t->normed, rows, l->qkv, NAS_DENSE_SET);
     if (!w->cross)
         nas_rotary(m, spans, l->qkv, false);
     nas_attention self = self_attention(l, spans, w->cross, d);
     nas_attention_forward(m, &self, l->mix, l->log_sum, &t->scratch);
     float *x = next(l->x[0], w->cross ? l->x[1] : l->x[2], rows * d);
-    nas_dense_forward(m, &w->out, l->mix, rows, x, true);
+    nas_dense_forward(m, &w->out, l->mix, rows, x, NAS_DENSE_ADD);
     if (w->cross) {
         nas_norm_forward(m, w->norm[1], x, rows, t->normed, l->stat[1]);
-        nas_dense_forward(m, &w->cross_q, t->normed, rows, l->q, false);
-        nas_dense_forward(m, &w->cross_kv, t->memory, nas_spans_rows(memory), l->kv, false);
+        nas_dense_forward(m, &w->cross_q, t->normed, rows, l->q, NAS_DENSE_SET);
+        nas_dense_forward(m, &w->cross_kv, t->memory, nas_spans_rows(memory), l->kv, NAS_DENSE_SET);
         nas_attention cross = cross_attention(l, spans, memory, d);
         nas_attention_forward(m, &cross, l->cross_mix, l->cross_log_sum, &t->scratch);
         x = next(x, l->x[2], rows * d);
-        nas_dense_forward(m, &w->cross_out, l->cross_mix, rows, x, true);
+        nas_dense_forward(m, &w->cross_out, l->cross_mix, rows, x, NAS_DENSE_ADD);
     }
     nas_norm_forward(m, w->norm[2], x, rows, t->normed, l->stat[2]);
-    nas_dense_forward(m, &w->up, t->normed, rows, l->hidden, false);
-    nas_relu_forward(l->hidden, rows * m->config.ffn);
+    nas_dense_forward(m, &w->up, t->normed, rows, l->hidden, NAS_DENSE_RELU);
     if (t->dropout > 0) {
         nas_rng noise = nas_rng_child(&t->noise, w->cross ? "decoder" : "encoder", w->up.weight);
         nas_dropout(l->hidden, rows, m->config.ffn, t->dropout, &noise);
     }
     x = next(x, out, rows * d);
-    nas_dense_forward(m, &w->down, l->hidden, rows, x, true);
+    nas_dense_forward(m, &w->down, l->hidden, rows, x, NAS_DENSE_ADD);
 }
 
 static void stack_forward(nas_tape *t, const nas_layer *layers, stack_tape *s, size_t n,
@@ -211,7 +210,7 @@ void nas_tape_forward(nas_tape *t, const nas_batch *b)
         for (size_t i = b->output.at[e]; i < b->output.at[e + 1]; i++)
             nas_add_position(x + i * d, i - b->output.at[e], d);
     stack_forward(t, m->decoder, &t->decoder, m->config.decoder_layers, b->output, b->input);
-    nas_dense_forward(m, &m->head, t->decoder.last, rows, t->logits, false);
+    nas_dense_forward(m, &m->head, t->decoder.last, rows, t->logits, NAS_DENSE_SET);
 }
 
 const float *nas_tape_memory(const nas_tape *t)

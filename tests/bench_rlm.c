@@ -126,12 +126,13 @@ static void bench_products(bench *b)
     const nas_model_config *c = &b->s->config;
     size_t rows = b->s->batch * b->s->input;
     float *x = nas_zalloc(rows * c->d, sizeof *x), *y = nas_zalloc(rows * c->ffn, sizeof *y);
-    nas_linear(rows, (nas_view){x, c->d, 1}, &b->model->encoder[0].up.forward, y, c->ffn, false);
+    nas_linear(rows, (nas_view){x, c->d, 1}, &b->model->encoder[0].up.forward, y, c->ffn,
+               (nas_finish){0});
     moment best[2] = {{0, 0}, {1e9, 1e9}};
     for (int i = 0; i < 4; i++) {
         moment from = now();
         nas_linear(rows, (nas_view){x, c->d, 1}, &b->model->encoder[0].up.forward, y, c->ffn,
-                   false);
+                   (nas_finish){0});
         moment to = now();
         if (to.cpu - from.cpu < best[1].cpu - best[0].cpu) {
             best[0] = from;

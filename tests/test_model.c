@@ -51,8 +51,8 @@ static void check_product(const nas_kernels *kernels, const nas_product *product
     nas_packed_fill(&plain, nas_kernels_generic.exact, k, n, vb);
     memcpy(want, c, m * n * sizeof *c);
     for (int add = 1; add >= 0; add--) {
-        nas_linear(m, va, &mine, c, n, add);
-        nas_linear(m, va, &plain, want, n, add);
+        nas_linear(m, va, &mine, c, n, (nas_finish){.add = add});
+        nas_linear(m, va, &plain, want, n, (nas_finish){.add = add});
         if (distance(c, want, m * n) > tolerance)
             fail_msg("%s: product (%zu,%zu,%zu) is off by %g", kernels->name, m, n, k,
                      distance(c, want, m * n));
@@ -148,9 +148,9 @@ static void test_rows_do_not_matter(void **state)
             continue;
         nas_packed packed = {0};
         nas_packed_fill(&packed, nas_kernels_list[i]->linear, K, N, (nas_view){b, N, 1});
-        nas_linear(M, (nas_view){a, K, 1}, &packed, c, N, false);
+        nas_linear(M, (nas_view){a, K, 1}, &packed, c, N, (nas_finish){0});
         for (size_t row = 0; row < M; row++) {
-            nas_linear(1, (nas_view){a + row * K, K, 1}, &packed, one, N, false);
+            nas_linear(1, (nas_view){a + row * K, K, 1}, &packed, one, N, (nas_finish){0});
             assert_memory_equal(one, c + row * N, N * sizeof *one);
         }
         nas_packed_clear(&packed);

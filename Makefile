@@ -51,7 +51,7 @@ FLAVOUR_CFLAGS = -fsanitize=address,undefined -fno-sanitize-recover=undefined -f
 endif
 
 .PHONY: all demo check check-long run-tests tests asan bench layers tidy format install uninstall \
-	deps clean help need-build examples
+	deps clean help need-build examples FORCE
 .DELETE_ON_ERROR:
 
 all: need-build $(B)/naslm $(B)/libnaslm.a $(B)/libnaslm.so $(B)/naslm.pc
@@ -112,12 +112,14 @@ $(B)/tests/test_nb101 $(B)/tests/test_small_spaces: ALL_LIBS += $(shell pkg-conf
 $(B)/examples/%: $(B)/examples/%.o $(B)/libnaslm.a
 	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(ALL_LIBS)
 
-$(B)/naslm.pc: Makefile
+# Depends on PREFIX, so it is made anew each time.
+$(B)/naslm.pc: FORCE
 	@mkdir -p $(@D)
-	printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$(LIBDIR)' 'includedir=$(INCLUDEDIR)/naslm' '' \
+	@printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$(LIBDIR)' 'includedir=$(INCLUDEDIR)/naslm' '' \
 	'Name: naslm' 'Description: neural architecture search with a regression language model' \
 	'Version: $(VERSION)' 'Requires.private: $(PKGS)' 'Libs: -L$${libdir} -lnaslm' \
 	'Libs.private: -lmd -ldnnl -fopenmp -lm -ldl' 'Cflags: -I$${includedir}' > $@
+FORCE:
 
 .SECONDARY:
 -include $(LIB_OBJ:.o=.d) $(TEST_SRC:%.c=$(B)/%.d) $(TEST_LIB_SRC:%.c=$(B)/%.d) \

@@ -301,6 +301,8 @@ static void watch_signals(void)
     sigaction(SIGTERM, &action, NULL);
 }
 
+enum { PLAIN_SECONDS = 10 }; /* between lines where there is no terminal */
+
 typedef struct {
     bool bar, plain;
     uint64_t budget;
@@ -319,12 +321,13 @@ static nas_status open_progress(progress *p, const nas_options *o, uint64_t budg
     static const char *const hows[] = {"auto", "bar", "plain", "none"};
     const char *how = nas_options_text(o, "progress", "auto"), *term = getenv("TERM");
     char hint[100];
-    *p = (progress){.budget = budget, .next = seconds() + 0.2};
+    *p = (progress){.budget = budget};
     bool terminal = isatty(STDERR_FILENO) && term && strcmp(term, "dumb");
     if (!strcmp(how, "auto"))
         how = terminal ? "bar" : "plain";
     p->bar = !strcmp(how, "bar");
     p->plain = !strcmp(how, "plain");
+    p->next = seconds() + (p->bar ? 0.2 : PLAIN_SECONDS);
     if (!p->bar && !p->plain && strcmp(how, "none"))
         return nas_fail(err, NAS_USAGE, "unknown progress '%s'%s", how,
                         nas_hint(hint, sizeof hint, how, hows, 4));
@@ -337,7 +340,7 @@ static void show_progress(void *context, size_t rows, size_t front, double hyper
     double now = seconds();
     if ((!p->bar && !p->plain) || now < p->next)
         return;
-    p->next = now + (p->bar ? 0.1 : 10);
+    p->next = now + (p->bar ? 0.1 : PLAIN_SECONDS);
     char bar[31];
     size_t filled = rows >= p->budget ? 30 : 30 * rows / p->budget;
     memset(bar, '.', 30);

@@ -7,7 +7,7 @@
 
 /* clang-format off */
 #define LIST(X)                                                                                    \
-    X(spaces) X(sample) X(cost) X(canon) X(mutate) X(cross) X(export) X(table) X(search) X(front) \
+    X(spaces) X(sample) X(cost) X(canon) X(mutate) X(cross) X(export) X(table) X(search) X(front) X(plot) \
     X(hv) X(show) X(tau)
 /* clang-format on */
 

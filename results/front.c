@@ -1,5 +1,6 @@
 #include "results/front.h"
 
+#include "results/cover.h"
 #include "results/order.h"
 #include "results/stairs.h"
 
@@ -32,41 +33,24 @@ nas_status nas_front_check(const double *points, size_t n, size_t m, nas_err *er
 /* A front while sorting. Points come in lexicographic order, so the first coordinate of a member is
  * never above that of a newcomer, and only the others are kept. */
 typedef struct {
-    nas_stairs stairs; /* m 3: staircase over the second and third coordinate */
-    double *rest;      /* m > 3: (n, m - 1) */
-    size_t n, cap;
+    nas_stairs stairs; /* m 3 */
+    nas_cover cover;   /* m > 3 */
 } front;
 
-/* Does a member dominate a newcomer that equals none of them? p: its coordinates but the first. */
-static bool rest_dominates(const front *f, const double *p, size_t k)
-{
-    for (size_t i = f->n; i-- > 0;) { /* late members are near in the first coordinate */
-        const double *q = f->rest + i * k;
-        size_t j = 0;
-        while (j < k && q[j] <= p[j])
-            j++;
-        if (j == k)
-            return true;
-    }
-    return false;
-}
-
+/* Does a member dominate a newcomer that equals none of them? */
 static bool front_dominates(const front *f, const double *p, size_t m)
 {
     if (m == 3)
         return nas_stairs_covers(&f->stairs, nas_stairs_find(&f->stairs, p[1]), p[2]);
-    return rest_dominates(f, p + 1, m - 1);
+    return nas_cover_has(&f->cover, p + 1);
 }
 
 static void front_add(front *f, const double *p, size_t m)
 {
-    if (m == 3) {
+    if (m == 3)
         nas_stairs_put(&f->stairs, nas_stairs_find(&f->stairs, p[1]), p[1], p[2]);
-        return;
-    }
-    f->rest = nas_grow(f->rest, &f->cap, f->n + 1, (m - 1) * sizeof(double));
-    memcpy(f->rest + f->n * (m - 1), p + 1, (m - 1) * sizeof(double));
-    f->n++;
+    else
+        nas_cover_add(&f->cover, p + 1);
 }
 
 static bool equal(const double *a, const double *b, size_t m)
@@ -89,6 +73,8 @@ static uint32_t first_above(const double *ascending, uint32_t n, double y)
     return (uint32_t)(base - ascending) + (n && *base <= y);
 }
 
+enum { AHEAD = 16 }; /* rows are read in an order that the processor cannot foresee */
+
 /* For m 1 and 2 a front is one number: the least last coordinate so far. It grows with the rank. */
 static void sort_flat(const double *points, size_t m, const uint32_t *order, size_t n,
                       uint32_t most, uint32_t *rank)
@@ -96,6 +82,8 @@ static void sort_flat(const double *points, size_t m, const uint32_t *order, siz
     double *least = nas_alloc(n * sizeof *least);
     uint32_t n_front = 0;
     for (size_t i = 0; i < n; i++) {
+        if (i + AHEAD < n)
+            __builtin_prefetch(points + order[i + AHEAD] * m);
         const double *p = points + order[i] * m;
         if (i && equal(p, points + order[i - 1] * m, m)) {
             rank[order[i]] = rank[order[i - 1]];
@@ -136,13 +124,13 @@ static void sort_deep(const double *points, size_t m, const uint32_t *order, siz
             continue;
         if (low == n_front) {
             fronts = nas_grow(fronts, &cap, n_front + 1, sizeof *fronts);
-            fronts[n_front++] = (front){0};
+            fronts[n_front++] = (front){.cover.k = m - 1};
         }
         front_add(&fronts[low], p, m);
     }
     for (size_t i = 0; i < n_front; i++) {
         free(fronts[i].stairs.at);
-        free(fronts[i].rest);
+        nas_cover_clear(&fronts[i].cover);
     }
     free(fronts);
 }

@@ -26,8 +26,8 @@ nas_status nas_front_check(const double *points, size_t n, size_t m, nas_err *er
 /* The rank of each point: 0 for those that nothing dominates, r for those that only ranks below r
  * dominate, but never more than most: most 1 finds just the front, UINT32_MAX sorts everything.
  * Lexicographic order, then a binary search over the fronts (ENS of Zhang et al. 2015), whose
- * dominance test is one comparison for m 2, a staircase search for m 3 and a scan above; O(n log n)
- * for m 2. Errors as nas_front_check; rank is then undefined. */
+ * dominance test is one comparison for m 2, a staircase search for m 3 and a k-d tree above;
+ * O(n log n) for m 2. Errors as nas_front_check; rank is then undefined. */
 nas_status nas_front_sort(const double *points, size_t n, size_t m, uint32_t most, uint32_t *rank,
                           nas_err *err);
 

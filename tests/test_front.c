@@ -89,6 +89,22 @@ static void test_sort(void **state)
     }
 }
 
+/* Sets that fill the trees of the deep sort. */
+static void test_sort_large(void **state)
+{
+    (void)state;
+    nas_rng rng = nas_rng_seed(12);
+    static double points[MOST * 8];
+    uint32_t rank[MOST], want[MOST];
+    for (int round = 0; round < 60; round++) {
+        size_t m = 3 + (size_t)round % 6;
+        fill(&rng, points, MOST * m, (unsigned[]){0, 4, 40}[round % 3], round % 4 == 0);
+        peel(points, MOST, m, want);
+        assert_int_equal(nas_front_sort(points, MOST, m, UINT32_MAX, rank, NULL), NAS_OK);
+        assert_memory_equal(rank, want, sizeof rank);
+    }
+}
+
 static void test_refusals(void **state)
 {
     (void)state;
@@ -297,15 +313,11 @@ static void test_shares(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_order),
-        cmocka_unit_test(test_sort),
-        cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_crowding),
-        cmocka_unit_test(test_distances),
-        cmocka_unit_test(test_volume_cells),
-        cmocka_unit_test(test_volume_invariance),
-        cmocka_unit_test(test_volume_edges),
-        cmocka_unit_test(test_shares),
+        cmocka_unit_test(test_order),        cmocka_unit_test(test_sort),
+        cmocka_unit_test(test_sort_large),   cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_crowding),     cmocka_unit_test(test_distances),
+        cmocka_unit_test(test_volume_cells), cmocka_unit_test(test_volume_invariance),
+        cmocka_unit_test(test_volume_edges), cmocka_unit_test(test_shares),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

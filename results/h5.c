@@ -70,6 +70,13 @@ size_t nas_h5_field_add(nas_h5_field *field, size_t *n, const char *name, nas_h5
     return row_size(field, *n);
 }
 
+void nas_h5_field_text(const char *row, const nas_h5_field *field, char *text, size_t size)
+{
+    size_t n = field->size < size - 1 ? field->size : size - 1;
+    memcpy(text, row + field->offset, n);
+    text[n] = '\0';
+}
+
 /* ---- checksum ---- */
 
 static const char SEAL[] = "naslmcrc"; /* then CRC-32 of all before, as 8 hex digits */

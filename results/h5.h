@@ -34,6 +34,9 @@ typedef struct {
 size_t nas_h5_field_add(nas_h5_field *field, size_t *n, const char *name, nas_h5_kind kind,
                         size_t size);
 
+/* Copies a text out of a row, cut to size - 1 bytes, with its NUL. */
+void nas_h5_field_text(const char *row, const nas_h5_field *field, char *text, size_t size);
+
 hid_t nas_h5_create(void);
 void nas_h5_close_into(hid_t file, nas_bytes *bytes);
 

@@ -1,5 +1,5 @@
 #include "results/front.h"
-#include "results/h5.h"
+#include "results/h5_metric.h"
 #include "results/run_inner.h"
 
 #include <math.h>
@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #define FORMAT "naslm-run"
-enum { SCHEMA = 1, ROW_FIELDS = 10, METRIC_FIELDS = 6, STEP_FIELDS = 4 };
+enum { SCHEMA = 1, ROW_FIELDS = 10, METRIC_FIELDS = NAS_H5_METRIC_FIELDS + 2, STEP_FIELDS = 4 };
 
 /* ---- layouts ---- */
 
@@ -48,10 +48,7 @@ static size_t row_fields(const nas_run *run, nas_h5_field *field, size_t arch, s
 static size_t metric_fields(nas_h5_field *field)
 {
     size_t n = 0;
-    nas_h5_field_add(field, &n, "name", NAS_H5_TEXT, NAS_METRIC_NAME);
-    nas_h5_field_add(field, &n, "column", NAS_H5_TEXT, NAS_METRIC_NAME);
-    nas_h5_field_add(field, &n, "unit", NAS_H5_TEXT, NAS_METRIC_UNIT);
-    nas_h5_field_add(field, &n, "direction", NAS_H5_TEXT, 4);
+    nas_h5_metric_fields(field, &n);
     nas_h5_field_add(field, &n, "lower", NAS_H5_REAL, 0);
     return nas_h5_field_add(field, &n, "upper", NAS_H5_REAL, 0);
 }
@@ -73,13 +70,11 @@ static void put_metrics(const nas_run *run, hid_t file)
     size_t size = metric_fields(field), n = run->info.n_metric;
     char *rows = nas_zalloc(n + 1, size);
     for (size_t i = 0; i < n; i++) {
-        const nas_metric *m = &run->info.metric[i];
-        bool objective = i < run->info.n_objective;
-        const char *text[] = {m->name, m->column, m->unit,
-                              nas_direction_name(objective ? m->direction : NAS_NO_DIRECTION)};
+        nas_metric metric = run->info.metric[i];
         char *row = rows + i * size;
-        for (size_t k = 0; k < 4; k++)
-            memcpy(row + field[k].offset, text[k], strlen(text[k]));
+        if (i >= run->info.n_objective)
+            metric.direction = NAS_NO_DIRECTION;
+        nas_h5_put_metric(row, field, &metric);
         memcpy(row + field[4].offset, &run->info.lower[i], sizeof(double));
         memcpy(row + field[5].offset, &run->info.upper[i], sizeof(double));
     }
@@ -184,13 +179,6 @@ static const char *get_text(nas_run *run, hid_t file, const char *name,
     return text;
 }
 
-static void copy_text(char *out, size_t size, const char *row, const nas_h5_field *field)
-{
-    size_t n = field->size < size - 1 ? field->size : size - 1;
-    memcpy(out, row + field->offset, n);
-    out[n] = '\0';
-}
-
 /* Fills the metrics of info from /objectives; the objectives come first. */
 static bool get_metrics(nas_run *run, hid_t file, nas_run_info *info)
 {
@@ -204,15 +192,10 @@ static bool get_metrics(nas_run *run, hid_t file, nas_run_info *info)
     double *upper = nas_arena_get(run->text, (n + 1) * sizeof *upper);
     for (size_t i = 0; i < n; i++) {
         const char *row = (char *)rows + i * size;
-        char direction[8];
-        copy_text(metric[i].name, sizeof metric[i].name, row, &field[0]);
-        copy_text(metric[i].column, sizeof metric[i].column, row, &field[1]);
-        copy_text(metric[i].unit, sizeof metric[i].unit, row, &field[2]);
-        copy_text(direction, sizeof direction, row, &field[3]);
+        nas_h5_get_metric(row, field, &metric[i]);
+        info->n_objective += metric[i].direction != NAS_NO_DIRECTION;
         memcpy(&lower[i], row + field[4].offset, sizeof(double));
         memcpy(&upper[i], row + field[5].offset, sizeof(double));
-        metric[i].direction = NAS_NO_DIRECTION;
-        info->n_objective += nas_direction_read(direction, &metric[i].direction);
     }
     free(rows);
     info->metric = metric;
@@ -238,14 +221,14 @@ static void get_row(nas_run *run, const char *in, const nas_h5_field *field, nas
     char state[8];
     memcpy(&row.parent1, in + field[PARENT1].offset, sizeof row.parent1);
     memcpy(&row.parent2, in + field[PARENT2].offset, sizeof row.parent2);
-    copy_text(state, sizeof state, in, &field[STATE]);
+    nas_h5_field_text(in, &field[STATE], state, sizeof state);
     row.state = state_of(state);
     row.feasible = in[field[FEASIBLE].offset];
     nas_bytes_reset(arch);
     nas_bytes_put(arch, in + field[ARCH].offset,
                   strnlen(in + field[ARCH].offset, field[ARCH].size));
     row.arch = nas_bytes_text(arch);
-    copy_text(row.hash, sizeof row.hash, in, &field[HASH]);
+    nas_h5_field_text(in, &field[HASH], row.hash, sizeof row.hash);
     memcpy(&row.violation, in + field[VIOLATION].offset, sizeof(double));
     memcpy(value, in + field[ROW_FIELDS].offset, run->info.n_metric * sizeof(double));
     nas_run_add(run, &row);

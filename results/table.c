@@ -57,32 +57,16 @@ static void index_rows(table *t)
     }
 }
 
-static void read_text(const char *row, const nas_h5_field *field, char *out, size_t size)
-{
-    size_t n = field->size < size - 1 ? field->size : size - 1;
-    memcpy(out, row + field->offset, n);
-    out[n] = '\0';
-}
-
 static bool read_metrics(table *t, hid_t file)
 {
-    nas_h5_field field[4];
-    size_t n_field = 0, row_size = nas_table_metric_fields(field, &n_field), n;
+    nas_h5_field field[NAS_H5_METRIC_FIELDS];
+    size_t n_field = 0, row_size = nas_h5_metric_fields(field, &n_field), n;
     void *rows;
     if (!nas_h5_get_rows(file, "metrics", field, n_field, &rows, &n))
         return false;
     t->metric = nas_zalloc(n + 1, sizeof *t->metric);
-    for (size_t i = 0; i < n; i++) {
-        const char *row = (char *)rows + i * row_size;
-        nas_metric *m = &t->metric[i];
-        char direction[8];
-        read_text(row, &field[0], m->name, sizeof m->name);
-        read_text(row, &field[1], m->column, sizeof m->column);
-        read_text(row, &field[2], m->unit, sizeof m->unit);
-        read_text(row, &field[3], direction, sizeof direction);
-        if (!nas_direction_read(direction, &m->direction))
-            m->direction = NAS_NO_DIRECTION;
-    }
+    for (size_t i = 0; i < n; i++)
+        nas_h5_get_metric((char *)rows + i * row_size, field, &t->metric[i]);
     free(rows);
     t->seen.n_metric = n;
     t->seen.metric = t->metric;

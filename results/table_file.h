@@ -1,8 +1,7 @@
 /* How do tables lie in HDF5? What import and look-up share.
  *
- *     nas_h5_field field[4];
- *     size_t n = 0, row_size = nas_table_metric_fields(field, &n);
- *     n = nas_table_fields(row_field, arch_width, hash, metric, n_metric, &row_size);
+ *     nas_h5_field *field = nas_alloc((NAS_TABLE_FIELDS + n_metric) * sizeof *field);
+ *     n = nas_table_fields(field, arch_width, hash, metric, n_metric, &row_size);
  *
  * /: format "naslm-table", schema_major, schema_minor, producer_version, space. /metrics: name,
  * column, unit, direction. /rows: arch, hash (only where the space looks up by it), one f64 a
@@ -10,8 +9,7 @@
 #ifndef NAS_RESULTS_TABLE_FILE_H
 #define NAS_RESULTS_TABLE_FILE_H
 
-#include "results/h5.h"
-#include "results/metric.h"
+#include "results/h5_metric.h"
 
 #define NAS_TABLE_FORMAT "naslm-table"
 
@@ -32,15 +30,6 @@ static inline size_t nas_table_fields(nas_h5_field *field, size_t arch_width, bo
     for (size_t i = 0; i < n_metric; i++)
         *row_size = nas_h5_field_add(field, &n, metric[i].column, NAS_H5_REAL, 0);
     return n;
-}
-
-/* Appends the fields of /metrics to field (4); returns the size of a row. */
-static inline size_t nas_table_metric_fields(nas_h5_field *field, size_t *n)
-{
-    nas_h5_field_add(field, n, "name", NAS_H5_TEXT, NAS_METRIC_NAME);
-    nas_h5_field_add(field, n, "column", NAS_H5_TEXT, NAS_METRIC_NAME);
-    nas_h5_field_add(field, n, "unit", NAS_H5_TEXT, NAS_METRIC_UNIT);
-    return nas_h5_field_add(field, n, "direction", NAS_H5_TEXT, 4);
 }
 
 #endif

@@ -160,16 +160,11 @@ static nas_status read_rows(import *in, nas_err *err)
 
 static void put_metrics(const import *in, hid_t file)
 {
-    nas_h5_field field[4];
-    size_t n_field = 0, row_size = nas_table_metric_fields(field, &n_field);
+    nas_h5_field field[NAS_H5_METRIC_FIELDS];
+    size_t n_field = 0, row_size = nas_h5_metric_fields(field, &n_field);
     char *rows = nas_zalloc(in->source->n_metric, row_size);
-    for (size_t i = 0; i < in->source->n_metric; i++) {
-        char *row = rows + i * row_size;
-        const nas_metric *m = &in->metric[i];
-        const char *text[] = {m->name, m->column, m->unit, nas_direction_name(m->direction)};
-        for (size_t k = 0; k < n_field; k++)
-            memcpy(row + field[k].offset, text[k], strlen(text[k]));
-    }
+    for (size_t i = 0; i < in->source->n_metric; i++)
+        nas_h5_put_metric(rows + i * row_size, field, &in->metric[i]);
     nas_h5_put_rows(file, "metrics", field, n_field, rows, in->source->n_metric);
     free(rows);
 }

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -217,6 +218,11 @@ nas_status nas_csv_real(const nas_csv *csv, size_t column, double *value, nas_er
     *value = NAN;
     if (!*text || nas_read_real(text, value))
         return NAS_OK;
+    const char *word = *text == '-' || *text == '+' ? text + 1 : text;
+    if (!strcasecmp(word, "inf") || !strcasecmp(word, "infinity")) {
+        *value = *text == '-' ? -INFINITY : INFINITY;
+        return NAS_OK;
+    }
     return nas_csv_fail(csv, column, err, "'%.40s' is not a number", text);
 }
 

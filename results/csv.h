@@ -35,8 +35,8 @@ nas_status nas_csv_need(const nas_csv *csv, const char *name, size_t *column, na
  */
 int nas_csv_next(nas_csv *csv, nas_err *err);
 
-/* Reads field column as a number into *value. An empty field is NaN, meaning not there; what is not
- * a number is NAS_FAILED naming file, line and column. */
+/* Reads field column as a number, perhaps infinite, into *value. An empty field is NaN, meaning not
+ * there; what is not a number is NAS_FAILED naming file, line and column. */
 nas_status nas_csv_real(const nas_csv *csv, size_t column, double *value, nas_err *err);
 
 /* Fails with "FILE, line L, column C (NAME): " before the sentence. */

@@ -154,6 +154,12 @@ static void set_range(const picture *p, axis *a, bool all)
     a->high = -INFINITY;
     cover(p, a, FRONT, all ? 1 : 0.9);
     cover(p, a, CLOUD, all ? 1 : 0.9);
+    double low = a->low, high = a->high;
+    cover(p, a, FRONT, 1); /* all of the front, unless a stray end of it would dwarf the rest */
+    if (a->high - a->low > 2 * (high - low)) {
+        a->low = low;
+        a->high = high;
+    }
     cover(p, a, INFEASIBLE, all || a->low > a->high ? 1 : 0.5);
     double span = a->high - a->low;
     if (span == 0)

@@ -1,5 +1,6 @@
 /* naslm spaces, sample, canon, mutate, cross, cost: what can be said of architectures at once. */
 #include "hw/cost.h"
+#include "onnx/read.h"
 #include "search/command.h"
 
 #include <stdio.h>
@@ -208,15 +209,34 @@ const nas_command nas_command_cross = {"cross",
 static const nas_option COST_OPTIONS[] = {
     NAS_OPTION_SPACE, NAS_OPTION_TASK, NAS_OPTION_FORMAT, {0}};
 
-static nas_status run_cost(nas_options *options, nas_err *err)
+static void report_cost(nas_report *report, const char *name, const nas_cost *cost)
 {
-    static const char *const columns[] = {"arch", "params", "macs", "activation_bytes", "convs"};
-    const nas_space *space = nas_command_space(options, err);
-    const nas_task *task = space ? nas_command_task(options, space, err) : NULL;
-    nas_report report;
-    if (!task || nas_command_operands(options, 1, SIZE_MAX, "an architecture", err) != NAS_OK ||
-        nas_report_open(&report, options, columns, 5, err) != NAS_OK)
-        return err->code;
+    nas_report_text(report, name);
+    nas_report_int(report, cost->params);
+    nas_report_int(report, cost->macs);
+    nas_report_int(report, cost->activation_bytes);
+    nas_report_int(report, cost->convs);
+}
+
+static nas_status cost_files(nas_options *options, nas_report *report, nas_err *err)
+{
+    for (size_t i = 0; i < options->n_operand; i++) {
+        nas_graph *graph = NULL;
+        nas_cost cost;
+        nas_status status = nas_onnx_read_file(options->operand[i], &graph, err);
+        if (status == NAS_OK)
+            status = nas_cost_of(graph, &cost, err);
+        nas_graph_free(graph);
+        if (status != NAS_OK)
+            return status;
+        report_cost(report, options->operand[i], &cost);
+    }
+    return NAS_OK;
+}
+
+static nas_status cost_archs(nas_options *options, const nas_space *space, const nas_task *task,
+                             nas_report *report, nas_err *err)
+{
     nas_arch_input input = {.space = space, .options = options};
     nas_bytes text = {0};
     nas_arch arch;
@@ -230,21 +250,35 @@ static nas_status run_cost(nas_options *options, nas_err *err)
             break;
         nas_bytes_reset(&text);
         nas_space_print(space, &arch, &text);
-        nas_report_text(&report, text.data);
-        nas_report_int(&report, cost.params);
-        nas_report_int(&report, cost.macs);
-        nas_report_int(&report, cost.activation_bytes);
-        nas_report_int(&report, cost.convs);
+        report_cost(report, text.data, &cost);
     }
     nas_arch_input_clear(&input);
     nas_bytes_clear(&text);
-    nas_status closed = nas_report_close(&report, err);
-    return status == NAS_EMPTY ? closed : status;
+    return status == NAS_EMPTY ? NAS_OK : status;
 }
 
-const nas_command nas_command_cost = {"cost",
-                                      "-s SPACE [--task T] ARCH... | -",
-                                      "parameters, MACs, memory and convolutions",
-                                      NULL,
-                                      COST_OPTIONS,
-                                      run_cost};
+/* Without a space the operands are ONNX files. */
+static nas_status run_cost(nas_options *options, nas_err *err)
+{
+    static const char *const columns[] = {"arch", "params", "macs", "activation_bytes", "convs"};
+    bool files = !nas_options_has(options, "space");
+    if (nas_command_operands(options, 1, SIZE_MAX, "an architecture or ONNX file", err) != NAS_OK)
+        return err->code;
+    const nas_space *space = files ? NULL : nas_command_space(options, err);
+    const nas_task *task = space ? nas_command_task(options, space, err) : NULL;
+    nas_report report;
+    if ((!files && !task) || nas_report_open(&report, options, columns, 5, err) != NAS_OK)
+        return err->code;
+    nas_status status =
+        files ? cost_files(options, &report, err) : cost_archs(options, space, task, &report, err);
+    nas_status closed = nas_report_close(&report, err);
+    return status == NAS_OK ? closed : status;
+}
+
+const nas_command nas_command_cost = {
+    "cost",
+    "-s SPACE [--task T] ARCH... | -\n       naslm cost FILE.onnx...",
+    "parameters, MACs, memory and convolutions",
+    NULL,
+    COST_OPTIONS,
+    run_cost};

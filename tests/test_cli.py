@@ -1,0 +1,218 @@
+"""The commands beside search: outputs, formats, refusals."""
+import csv
+import gzip
+import io
+import json
+import os
+import subprocess
+
+import tap
+from tap import Skip, case, naslm, needs_data, refused
+
+ARCH = "|nor_conv_3x3~0|+|nor_conv_3x3~0|avg_pool_3x3~1|+|skip_connect~0|nor_conv_3x3~1|skip_connect~2|"
+
+
+def spaces():
+    return [r["space"] for r in json.loads(naslm("spaces", "--format", "json")[0])]
+
+
+@case
+def help_and_version_go_to_standard_output():
+    out, err = naslm("--help")
+    assert out.startswith("Usage: naslm") and not err
+    for command in [l.split()[0] for l in out.splitlines() if l.startswith("  ")]:
+        text, err = naslm(command, "--help")
+        assert text.startswith(f"Usage: naslm {command}") and "--help" in text and not err
+    assert naslm("--version")[0].startswith("naslm 0.")
+    refused("a command is missing")
+    refused("did you mean 'search'", "serach")
+    refused("unknown option '--sed' (did you mean 'seed'?)", "sample", "-s", "toy", "--sed", "1")
+
+
+@case
+def every_space_samples_costs_canonizes_and_exports():
+    for space in spaces():
+        archs = naslm("sample", "-s", space, "-n", 5, "--seed", 0)[0].splitlines()
+        assert len(archs) == 5 and archs == naslm("sample", "-s", space, "-n", 5, "--seed", 0)[
+            0].splitlines()
+        costs = list(csv.DictReader(io.StringIO(
+            naslm("cost", "-s", space, *archs, "--format", "csv")[0])))
+        piped = list(csv.DictReader(io.StringIO(
+            naslm("cost", "-s", space, "-", "--format", "csv", stdin="\n".join(archs))[0])))
+        assert costs == piped and [r["arch"] for r in costs] == archs
+        assert all(int(r["params"]) > 0 and int(r["macs"]) > 0 for r in costs)
+        canon = json.loads(naslm("canon", "-s", space, *archs, "--format", "json")[0])
+        again = json.loads(naslm("canon", "-s", space, *[r["canonical"] for r in canon],
+                                 "--format", "json")[0])
+        assert [(r["canonical"], r["hash"]) for r in canon] == [
+            (r["arch"], r["hash"]) for r in again]
+        size = 32 if space == "nb101" else 16
+        assert all(len(r["hash"]) == size and int(r["hash"], 16) >= 0 for r in canon)
+        twin = json.loads(naslm("cost", "-s", space, canon[0]["canonical"], "--format", "json")[0])
+        assert str(twin[0]["params"]) == costs[0]["params"]
+        naslm("mutate", "-s", space, archs[0], "--seed", 1)
+        naslm("cross", "-s", space, archs[0], archs[1], "--seed", 1)
+        line = json.loads(naslm("export", "-s", space, "--form", "compact", "--format", "jsonl",
+                                archs[0])[0])
+        assert line["arch"] == archs[0] and line["text"].startswith("<ir_version")
+
+
+@case
+def exports_do_not_overwrite_and_name_their_forms():
+    naslm("export", "-s", "nb201", ARCH, "-o", "a.onnx")
+    first = open("a.onnx", "rb").read()
+    refused("a.onnx", "export", "-s", "nb201", ARCH, "-o", "a.onnx")
+    naslm("export", "-s", "nb201", ARCH, "-o", "a.onnx", "--weights", "random", "--seed", 3,
+          "--force")
+    second = open("a.onnx", "rb").read()
+    naslm("export", "-s", "nb201", ARCH, "-o", "b.onnx", "--weights", "random", "--seed", 3)
+    assert first != second == open("b.onnx", "rb").read()
+    refused("did you mean 'compact'", "export", "-s", "nb201", ARCH, "--form", "compct")
+    refused("unknown weights 'one'", "export", "-s", "nb201", ARCH, "--weights", "one")
+    refused("absent/x.onnx", "export", "-s", "nb201",
+            ARCH, "-o", "absent/x.onnx", code=1)
+    from_file = json.loads(naslm("cost", "a.onnx", "--format", "json")[0])[0]
+    counted = json.loads(naslm("cost", "-s", "nb201", ARCH, "--format", "json")[0])[0]
+    assert [from_file[k] for k in ("params", "macs", "convs", "activation_bytes")] == [
+        counted[k] for k in ("params", "macs", "convs", "activation_bytes")]
+    assert "ONNX" in naslm("check", "a.onnx")[0]
+    with open("cut.onnx", "wb") as file:
+        file.write(second[:1000])
+    refused("cut.onnx", "check", "cut.onnx", code=1)
+    refused("absent.onnx", "cost", "absent.onnx", code=1)
+
+
+@case
+def bad_architectures_name_column_line_and_space():
+    refused("column 2: unknown operator 'nor_conv_3x4'", "cost", "-s", "nb201",
+            "|nor_conv_3x4~0|+|none~0|none~1|+|none~0|none~1|none~2|")
+    refused("standard input, line 2", "cost", "-s", "nb201", "-", stdin=ARCH + "\nrubbish\n",
+            code=1)
+    refused("an architecture", "cost", "-s", "nb201")
+    refused("--space", "sample")
+    refused("has no task 'cifar11'", "cost", "-s", "nb201", "--task", "cifar11", ARCH)
+    refused("unknown format 'xml'", "cost", "-s", "nb201", ARCH, "--format", "xml")
+    refused("one operand too many", "sample", "-s", "toy", "more")
+    for space in spaces():
+        for text in ("", " ", "|", "9" * 200, "{", "a,b", "\x01", "0/0", "-1", "1e9"):
+            done = subprocess.run([tap.NASLM, "cost", "-s", space, text], capture_output=True,
+                                  text=True)
+            assert done.returncode == 2 and done.stderr.count("naslm: error:") == 1, (
+                space, text, done.returncode, done.stderr)
+
+
+@case
+def formats_quote_and_round_trip():
+    arch = naslm("sample", "-s", "darts", "--seed", 1)[0].strip()
+    for text in (naslm("canon", "-s", "darts", arch, "--format", "csv")[0],):
+        assert list(csv.DictReader(io.StringIO(text)))[0]["arch"] == arch
+    assert json.loads(naslm("canon", "-s", "darts", arch, "--format", "json")[0])[0]["arch"] == arch
+    assert naslm("canon", "-s", "darts", arch, "--format", "tsv")[0].splitlines()[1].split("\t")[
+        0] == arch
+    assert naslm("canon", "-s", "darts", "-", "--format", "json", stdin="")[0].strip() == "[]"
+
+
+def write(path, text, compress=False):
+    with (gzip.open if compress else open)(path, "wt") as file:
+        file.write(text)
+
+
+@case
+def tables_are_imported_and_looked_up():
+    other = naslm("mutate", "-s", "nb201", ARCH, "--seed", 1)[0].strip()
+    write("t.csv.gz", f"arch,acc,lat\n{ARCH},0.9366,12.5\n{other},0.5,\n", compress=True)
+    args = ["table", "import", "-s", "nb201", "t.csv.gz", "--arch", "arch"]
+    naslm(*args, "--metric", "accuracy=acc,%,max,x100", "--metric", "latency:pi=lat", "-o", "t.h5")
+    got = json.loads(naslm("table", "get", "t.h5", ARCH, other, "--format", "json")[0])
+    assert abs(got[0]["accuracy"] - 93.66) < 1e-12 and got[0]["latency:pi"] == 12.5
+    assert got[1]["latency:pi"] is None
+    info = json.loads(naslm("table", "info", "t.h5", "--format", "json")[0])
+    assert [(r["metric"], r["unit"], r["direction"], r["measured"]) for r in info] == [
+        ("accuracy", "%", "max", 2), ("latency:pi", "ms", "min", 1)]
+    assert "table of nb201" in naslm("check", "t.h5")[0]
+    refused("t.h5", *args, "--metric", "accuracy=acc", "-o", "t.h5")
+    refused("did you mean 'acc'", *args, "--metric", "accuracy=ac", "-o", "u.h5")
+    refused("--metric", *args, "-o", "u.h5")
+    refused("has no row of", "table", "get", "t.h5",
+            "|none~0|+|none~0|none~1|+|none~0|none~1|none~2|", code=1)
+    write("bad.csv", f"arch,acc\n{ARCH},high\n")
+    refused("bad.csv, line 2", "table", "import", "-s", "nb201", "bad.csv", "--arch", "arch",
+            "--metric", "accuracy=acc", "-o", "u.h5", code=1)
+    write("worse.csv", "arch,acc\nrubbish,1\n")
+    refused("worse.csv, line 2", "table", "import", "-s", "nb201", "worse.csv", "--arch", "arch",
+            "--metric", "accuracy=acc", "-o", "u.h5", code=1)
+    assert not os.path.exists("u.h5")
+    refused("did you mean 'import'", "table", "imprt", "x")
+
+
+@case
+def every_benchmark_table_imports():
+    needs_data()
+    recipes = [
+        ("nb201", "nb201_accuracy", "arch", "accuracy=c10_test", 14625),
+        ("nb201", "nb201_latency", "arch", "latency:raspi4=raspi4", 14625),
+        ("nb201", "nb201_zero_cost", "arch", "naswot=cifar10_naswot,,max", 14625),
+        ("nbmacro", "nbmacro", "arch", "accuracy=mean_acc", 6061),
+        ("tnb101-micro", "tnb101_micro", "arch", "class_scene=class_scene,%,max", 3796),
+        ("tnb101-macro", "tnb101_macro", "arch", "class_scene=class_scene,%,max", 3005),
+        ("mnasnet", "mnasnet", "e,k,l,se", "accuracy=val_top1", 4737),
+        ("ofa-mb", "ofa_mb_accuracy", "r,d,ks,e", "accuracy=top1_mean", 2023),
+        ("ofa-mb", "ofa_mb_latency", "r,d,ks,e", "latency:v100_1=v100_1", 4600),
+        ("fbnet", "fbnet_latency", "op_idx", "latency:raspi4=raspi4", 4600),
+        ("nb101", "nb101", "triu,ops", "accuracy=test_acc,%,max,x100", 403624),
+    ]
+    for space, file, arch, metric, rows in recipes:
+        naslm("table", "import", "-s", space, f"{tap.DATA}/{file}.csv.gz", "--arch", arch,
+              "--metric", metric, "-o", file + ".h5")
+        info = json.loads(naslm("table", "info", file + ".h5", "--format", "json")[0])[0]
+        assert info["rows"] == rows, (file, info)
+    # an isomorphic spelling finds the same row of nb101
+    hit = json.loads(naslm("table", "get", "nb101.h5", "100110100001001010101/02001", "--format",
+                           "json")[0])[0]
+    assert abs(hit["accuracy"] - 92.0606) < 1e-9
+
+
+@case
+def tau_agrees_with_scipy():
+    from scipy.stats import kendalltau, spearmanr
+    import random
+    chance = random.Random(4)
+    x = [chance.randrange(20) for _ in range(300)]
+    y = [a + chance.randrange(15) for a in x]
+    write("tau.csv", "t,s,c\n" + "".join(f"{a},{b},1\n" for a, b in zip(x, y)))
+    got = json.loads(naslm("tau", "tau.csv", "--truth", "t", "--score", "s", "--format",
+                           "json")[0])[0]
+    assert abs(got["tau_b"] - kendalltau(x, y)[0]) < 1e-12
+    assert abs(got["spearman"] - spearmanr(x, y)[0]) < 1e-12
+    down = json.loads(naslm("tau", "tau.csv", "--truth", "t", "--score", "s", "--lower-is-better",
+                            "--format", "json")[0])[0]
+    assert down["tau_b"] == -got["tau_b"]
+    flat, err = naslm("tau", "tau.csv", "--truth", "t", "--score", "c", "--format", "json")
+    assert json.loads(flat)[0]["tau_b"] is None and "constant" in err
+    refused("did you mean 's'", "tau", "tau.csv", "--truth", "t", "--score", "ss")
+
+
+@case
+def hypervolume_of_point_files():
+    write("p.txt", "# two sets\n1 3\n2 2\n3 1\n\n1 1\n")
+    out = naslm("hv", "p.txt", "--reference", "4,4")[0].splitlines()
+    assert [float(l.split()[-1]) for l in out] == [6, 9]
+    assert float(naslm("hv", "-", "--reference", "0,0", stdin="1 1\n")[0].split()[-1]) == 0
+    refused("need a --reference", "hv", "p.txt")
+    refused("3 numbers for 2", "hv", "p.txt", "--reference", "4,4,4")
+    write("nan.txt", "1 2\nnan 1\n")
+    refused("line 2", "hv", "nan.txt", "--reference", "4,4", code=1)
+
+
+@case
+def a_full_disk_is_reported():
+    if not os.path.exists("/dev/full"):
+        raise Skip("no /dev/full here")
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([tap.NASLM, "sample", "-s", "toy", "-n", "10000", "--seed", "1"],
+                              stdout=full, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 1 and "standard output" in done.stderr
+
+
+if __name__ == "__main__":
+    tap.main()

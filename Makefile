@@ -43,7 +43,7 @@ PKG_LIBS = $(shell pkg-config --libs $(PKGS) 2>/dev/null) -lmd -ldnnl
 WARN = -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wvla \
 	-Wundef -Wformat=2 $(if $(WERROR),-Werror)
 ALL_CFLAGS = -std=c11 -D_GNU_SOURCE -DNAS_VERSION='"$(VERSION)"' -I. -I$(GEN) -fPIC -fopenmp \
-	-ffp-contract=off $(WARN) $(FLAVOUR_CFLAGS) $(PKG_CFLAGS) $(CPPFLAGS) $(CFLAGS)
+	-ffp-contract=off -fno-math-errno -fno-trapping-math $(WARN) $(FLAVOUR_CFLAGS) $(PKG_CFLAGS) $(CPPFLAGS) $(CFLAGS)
 ALL_LIBS = $(PKG_LIBS) -fopenmp -lm -ldl
 
 ifeq ($(FLAVOUR),asan)

@@ -1,0 +1,280 @@
+/* Kernel ridge regression: one-hot genes (linear), genes by Hamming distance, and cells by their
+ * Weisfeiler-Lehman colours. Bandwidth and ridge are those with the least squared error of the
+ * training rows when each is left out (exact, from the inverse of the kernel matrix).
+ * What is learned: numbers {bandwidth, ridge, weight of each row}, and the rows. */
+#include "surrogate/baselines/baseline.h"
+#include "surrogate/baselines/dense.h"
+#include "surrogate/encode.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+    bool linear;     /* kernel: places that agree; else exp(-distance / bandwidth) */
+    bool colours;    /* distance of colours, else of genes */
+    double band[3];  /* candidates, as shares of the mean distance of training rows */
+    double ridge[4]; /* candidates */
+} ridge_kind;
+
+enum {
+    TRIAL_ROWS = 600, /* candidates are compared on that many rows at most */
+    TRIAL_LEAST = 12, /* with fewer rows the middle candidates are taken */
+    ROUNDS = 3,       /* of colour refinement */
+    COLOURS_MOST = 2 * NAS_CELL_NODES * (ROUNDS + 1),
+    HEAD = 2, /* numbers before the weights */
+};
+
+/* ---- what is compared ---- */
+
+typedef struct {
+    size_t n;
+    const nas_arch *arch;
+    uint64_t *colour; /* (n, COLOURS_MOST) sorted; NULL: genes are compared */
+    uint16_t *count;  /* (n) colours in use */
+} points;
+
+static uint64_t mix(uint64_t h, uint64_t value)
+{
+    h = (h ^ value) * UINT64_C(0x9e3779b97f4a7c15);
+    h = (h ^ h >> 32) * UINT64_C(0xd6e8feb86659fd93);
+    return h ^ h >> 29;
+}
+
+static int compare_colour(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* One round: a node's colour and the colours of those that feed it and that it feeds, as sets. */
+static void refine(const nas_cell *c, uint64_t *colour)
+{
+    uint64_t in[NAS_CELL_NODES] = {0}, out[NAS_CELL_NODES] = {0};
+    for (int i = 0; i < c->n; i++)
+        for (int j = 0; j < i; j++)
+            if (c->from[i] >> j & 1) {
+                in[i] += mix(1, colour[j]);
+                out[j] += mix(2, colour[i]);
+            }
+    for (int i = 0; i < c->n; i++)
+        colour[i] = mix(mix(mix(3, colour[i]), in[i]), out[i]);
+}
+
+static uint16_t colours_of(nas_cells *cells, uint64_t *to)
+{
+    size_t n = 0;
+    for (int k = 0; k < cells->n; k++) {
+        nas_cell *c = &cells->cell[k];
+        uint64_t colour[NAS_CELL_NODES];
+        nas_cell_simplify(c);
+        for (int i = 0; i < c->n; i++)
+            colour[i] = mix((uint64_t)k + 1, c->label[i]);
+        for (int round = 0; round <= ROUNDS; round++, refine(c, colour))
+            for (int i = 0; i < c->n; i++)
+                to[n++] = colour[i];
+    }
+    qsort(to, n, sizeof *to, compare_colour);
+    return (uint16_t)n;
+}
+
+static points open_points(const ridge_kind *kind, const nas_problem *where, const nas_arch *arch,
+                          size_t n)
+{
+    points p = {.n = n, .arch = arch};
+    if (!kind->colours)
+        return p;
+    nas_encoder *e = nas_encoder_new(where->space, where->task);
+    p.colour = nas_alloc(n * COLOURS_MOST * sizeof *p.colour);
+    p.count = nas_alloc(n * sizeof *p.count);
+#pragma omp parallel for schedule(dynamic, 64)
+    for (size_t i = 0; i < n; i++) {
+        nas_cells cells;
+        nas_encoder_cells(e, &arch[i], &cells);
+        p.count[i] = colours_of(&cells, p.colour + i * COLOURS_MOST);
+    }
+    nas_encoder_free(e);
+    return p;
+}
+
+static void close_points(points p)
+{
+    free(p.colour);
+    free(p.count);
+}
+
+/* Colours that only one of them has, counted as often as they occur. */
+static double colour_distance(const uint64_t *a, size_t na, const uint64_t *b, size_t nb)
+{
+    size_t i = 0, j = 0, both = 0;
+    while (i < na && j < nb) {
+        bool same = a[i] == b[j], first = a[i] <= b[j], second = b[j] <= a[i];
+        both += same;
+        i += first;
+        j += second;
+    }
+    return (double)(na + nb - 2 * both);
+}
+
+static double distance(const points *p, size_t i, const points *q, size_t j)
+{
+    if (p->colour)
+        return colour_distance(p->colour + i * COLOURS_MOST, p->count[i],
+                               q->colour + j * COLOURS_MOST, q->count[j]);
+    int differ = 0;
+    for (uint32_t g = 0; g < p->arch[i].n; g++)
+        differ += p->arch[i].gene[g] != q->arch[j].gene[g];
+    return differ;
+}
+
+static double kernel(const ridge_kind *kind, double d, double band, uint32_t genes)
+{
+    return kind->linear ? (double)genes - d : exp(-d / band);
+}
+
+/* ---- fitting ---- */
+
+/* The factor of K + ridge I over the first n rows, from their distances (stride all). */
+static void factor(const ridge_kind *kind, const double *d, size_t all, size_t n, uint32_t genes,
+                   const double *choice, double *l)
+{
+    for (size_t i = 0; i < n; i++) {
+        for (size_t j = 0; j <= i; j++)
+            l[i * n + j] = kernel(kind, d[i * all + j], choice[0], genes);
+        l[i * n + i] += choice[1];
+    }
+    nas_cholesky(l, n);
+}
+
+/* own (n): the prediction of each row by the others: y_i - w_i / (A^-1)_ii. Returns the mean
+ * squared error. */
+static double leave_out(const double *l, const double *y, size_t n, double *own)
+{
+    double *w = nas_alloc(2 * n * sizeof *w), *diagonal = w + n, sum = 0;
+    memcpy(w, y, n * sizeof *w);
+    nas_cholesky_solve(l, n, w);
+    nas_cholesky_inverse_diagonal(l, n, diagonal);
+    for (size_t i = 0; i < n; i++) {
+        double miss = w[i] / diagonal[i];
+        own[i] = y[i] - miss;
+        sum += miss * miss;
+    }
+    free(w);
+    return sum / (double)n;
+}
+
+/* The mean distance of different rows; 1 when there is none. */
+static double mean_distance(const double *d, size_t all, size_t n)
+{
+    double sum = 0;
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < i; j++)
+            sum += d[i * all + j];
+    return sum > 0 ? 2 * sum / ((double)n * (double)(n - 1)) : 1;
+}
+
+/* choice: {bandwidth, ridge}; own: predictions of the first rows, returns how many. */
+static size_t choose(const ridge_kind *kind, const nas_problem *p, const double *d, double *choice,
+                     double *own)
+{
+    size_t n = p->n < TRIAL_ROWS ? p->n : TRIAL_ROWS, tries = n < TRIAL_LEAST ? 0 : 12;
+    uint32_t genes = p->arch[0].n;
+    double *l = nas_alloc(n * n * sizeof *l), *trial = nas_alloc(n * sizeof *trial);
+    double scale = mean_distance(d, p->n, n), best = INFINITY;
+    choice[0] = scale * kind->band[1];
+    choice[1] = kind->ridge[1];
+    for (size_t k = 0; k < tries; k++) {
+        double next[2] = {scale * kind->band[k / 4], kind->ridge[k % 4]};
+        if (kind->linear && k >= 4) /* has no bandwidth */
+            break;
+        factor(kind, d, p->n, n, genes, next, l);
+        double error = leave_out(l, p->y, n, trial);
+        if (error < best) {
+            best = error;
+            memcpy(choice, next, sizeof next);
+            memcpy(own, trial, n * sizeof *own);
+        }
+    }
+    if (tries == 0) {
+        factor(kind, d, p->n, n, genes, choice, l);
+        leave_out(l, p->y, n, own);
+    }
+    free(trial);
+    free(l);
+    return n;
+}
+
+static size_t fit(const nas_learner *learner, const nas_problem *p, nas_learned *learned,
+                  double *own)
+{
+    const ridge_kind *kind = learner->data;
+    size_t n = p->n;
+    points rows = open_points(kind, p, p->arch, n);
+    double *d = nas_alloc(n * n * sizeof *d);
+    learned->n_number = HEAD + n;
+    learned->number = nas_alloc(learned->n_number * sizeof *learned->number);
+    learned->n_arch = n;
+    learned->arch = nas_alloc(n * sizeof *learned->arch);
+    memcpy(learned->arch, p->arch, n * sizeof *learned->arch);
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j <= i; j++)
+            d[i * n + j] = distance(&rows, i, &rows, j);
+    size_t left_out = choose(kind, p, d, learned->number, own);
+    factor(kind, d, n, n, p->arch[0].n, learned->number,
+           d); /* in place: row by row from the left */
+    memcpy(learned->number + HEAD, p->y, n * sizeof *learned->number);
+    nas_cholesky_solve(d, n, learned->number + HEAD);
+    free(d);
+    close_points(rows);
+    return left_out;
+}
+
+static void score(const nas_learner *learner, const nas_problem *where, const nas_learned *learned,
+                  const nas_arch *arch, size_t n, double *to)
+{
+    const ridge_kind *kind = learner->data;
+    points rows = open_points(kind, where, learned->arch, learned->n_arch);
+    points asked = open_points(kind, where, arch, n);
+#pragma omp parallel for schedule(dynamic, 64)
+    for (size_t i = 0; i < n; i++) {
+        to[i] = 0;
+        for (size_t k = 0; k < rows.n; k++)
+            to[i] += learned->number[HEAD + k] *
+                     kernel(kind, distance(&asked, i, &rows, k), learned->number[0], arch[i].n);
+    }
+    close_points(asked);
+    close_points(rows);
+}
+
+static size_t parameters(const nas_learner *learner, const nas_problem *where,
+                         const nas_learned *learned)
+{
+    const ridge_kind *kind = learner->data;
+    return kind->linear ? nas_onehot_width(where->space) : learned->n_arch;
+}
+
+static bool fits(const nas_learner *learner, const nas_problem *where, const nas_learned *learned)
+{
+    (void)learner, (void)where;
+    return learned->n_number == HEAD + learned->n_arch;
+}
+
+#define RIDGE(...)                                                                                 \
+    NAS_BASELINE_VERBS, .data = &(const nas_learner)                                               \
+    {                                                                                              \
+        .target = NAS_TARGET_NORMAL, .fit = fit, .score = score, .parameters = parameters,         \
+        .fits = fits, .data = &(const ridge_kind)                                                  \
+        {                                                                                          \
+            __VA_ARGS__                                                                            \
+        }                                                                                          \
+    }
+
+const nas_predictor_type nas_predictor_ridge = {
+    "ridge", "ridge regression on one-hot genes",
+    RIDGE(.linear = true, .band = {1, 1, 1}, .ridge = {0.1, 1, 3, 10})};
+const nas_predictor_type nas_predictor_krr_hamming = {
+    "krr-hamming", "kernel ridge, Hamming distance of genes",
+    RIDGE(.band = {0.31, 0.52, 0.83}, .ridge = {0.01, 0.05, 0.2, 0.5})};
+const nas_predictor_type nas_predictor_krr_wl = {
+    "krr-wl", "kernel ridge, Weisfeiler-Lehman colours of cells",
+    RIDGE(.colours = true, .band = {0.31, 0.52, 0.83}, .ridge = {0.01, 0.05, 0.2, 0.5})};

@@ -6,6 +6,8 @@
 #include <math.h>
 #include <string.h>
 
+#pragma GCC optimize("O3") /* the loops over floats here are worth vectors */
+
 #define COLUMNS 64 /* columns of a sum over rows that one thread takes */
 
 size_t nas_spans_longest(nas_spans s)

@@ -1,5 +1,6 @@
 /* surrogate/safetensors: what is written is read back; whatever else a file says is refused. */
 #include "spaces/base/mem.h"
+#include "spaces/base/rng.h"
 #include "surrogate/safetensors.h"
 
 #include "tests/check.h"
@@ -110,6 +111,41 @@ static void test_refuses(void **state)
     nas_bytes_clear(&bytes);
 }
 
+/* Changed bytes are read or refused, never more. */
+static void test_changed_bytes(void **state)
+{
+    (void)state;
+    nas_bytes bytes = {0};
+    nas_safetensors *f =
+        parse("{\"__metadata__\":{\"k\":\"v\"}," T("b", "U8", "[4]", "[12,16]") "," T(
+                  "a", "F32", "[1,3]", "[0,12]") "}",
+              16, &bytes, NULL);
+    assert_non_null(f);
+    nas_safetensors_free(f);
+    nas_rng rng = nas_rng_seed(7);
+    char *copy = nas_alloc(bytes.size);
+    int read = 0, rounds = 20000;
+    for (int i = 0; i < rounds; i++) {
+        const char alphabet[] = "0123456789[]{},:\"-\\FU\377";
+        memcpy(copy, bytes.data, bytes.size);
+        for (uint64_t n = 1 + nas_rng_below(&rng, 3); n > 0; n--)
+            copy[nas_rng_below(&rng, bytes.size)] = alphabet[nas_rng_below(&rng, sizeof alphabet)];
+        nas_err err = {0};
+        f = nas_safetensors_parse(copy, bytes.size - nas_rng_below(&rng, 2), &err);
+        assert_true(f ? err.code == NAS_OK : err.code == NAS_FAILED && *err.text);
+        for (size_t t = 0; f && t < nas_safetensors_count(f); t++) {
+            float x[16];
+            const nas_safetensor *s = nas_safetensors_at(f, t);
+            nas_safetensor_floats(s, x, s->count <= 16 ? s->count : 0, NULL);
+        }
+        read += f != NULL;
+        nas_safetensors_free(f);
+    }
+    assert_true(read > 0 && read < rounds);
+    free(copy);
+    nas_bytes_clear(&bytes);
+}
+
 static void test_round_trip(void **state)
 {
     (void)state;
@@ -182,9 +218,8 @@ static void test_bf16_rounding(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_reads),
-        cmocka_unit_test(test_refuses),
-        cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_reads),         cmocka_unit_test(test_refuses),
+        cmocka_unit_test(test_changed_bytes), cmocka_unit_test(test_round_trip),
         cmocka_unit_test(test_bf16_rounding),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

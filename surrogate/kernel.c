@@ -120,6 +120,14 @@ __attribute__((optimize("O3"))) static void relu(size_t m, size_t n, float *c, s
             c[j] = c[j] > 0 ? c[j] : 0;
 }
 
+__attribute__((optimize("O3"))) static void gate(size_t m, size_t n, const float *restrict by,
+                                                 float scale, float *restrict c, size_t ldc)
+{
+    for (size_t i = 0; i < m; i++, c += ldc, by += ldc)
+        for (size_t j = 0; j < n; j++)
+            c[j] = by[j] > 0 ? scale * c[j] : 0;
+}
+
 void nas_linear(size_t m, nas_view a, const nas_packed *b, float *c, size_t ldc, nas_finish finish)
 {
     size_t rows = blocks(m, NAS_ROWS), columns = blocks(b->n, NAS_COLUMNS);
@@ -135,5 +143,7 @@ void nas_linear(size_t m, nas_view a, const nas_packed *b, float *c, size_t ldc,
                         ldc, finish.add || finish.bias);
         if (finish.relu)
             relu(height, width, to, ldc);
+        if (finish.gate)
+            gate(height, width, finish.gate + i * ldc + j, finish.gate_scale, to, ldc);
     }
 }

@@ -85,6 +85,8 @@ typedef struct {
     bool add;          /* C += ... */
     const float *bias; /* (n) is added to each row, or NULL */
     bool relu;         /* negative results become 0 */
+    const float *gate; /* (m, ldc) or NULL: results are 0 where it is not above 0, ... */
+    float gate_scale;  /* ... else they are multiplied by this */
 } nas_finish;
 
 /* C(m,n) = A(m,k) B with a finish, in parallel over blocks of C. */

@@ -29,16 +29,17 @@ static void normed_dense_back(nas_tape *t, const nas_dense *w, nas_norm norm, co
 {
     const nas_model *m = t->model;
     nas_norm_forward(m, norm, x, rows, t->normed, stat);
-    nas_dense_back(w, m->kernels->linear, t->normed, dy, rows, t->dnormed, false, grad, &t->pack);
+    nas_dense_back(w, m->kernels->linear, t->normed, dy, rows, t->dnormed, (nas_finish){0}, grad,
+                   &t->pack);
     nas_norm_back(m, norm, x, stat, t->dnormed, rows, t->dx, grad);
 }
 
 static void ffn_back(nas_tape *t, const nas_layer *w, layer_tape *l, size_t rows, float *grad)
 {
     const nas_model *m = t->model;
-    nas_dense_back(&w->down, m->kernels->linear, l->hidden, t->dx, rows, t->dwide, false, grad,
+    nas_finish relu = {.gate = l->hidden, .gate_scale = 1 / (1 - t->dropout)};
+    nas_dense_back(&w->down, m->kernels->linear, l->hidden, t->dx, rows, t->dwide, relu, grad,
                    &t->pack);
-    nas_relu_back(l->hidden, 1 / (1 - t->dropout), t->dwide, rows * m->config.ffn);
     normed_dense_back(t, &w->up, w->norm[2], l->x[2], l->stat[2], t->dwide, rows, grad);
 }
 
@@ -49,13 +50,13 @@ static void cross_back(nas_tape *t, const nas_layer *w, layer_tape *l, nas_spans
     const nas_model *m = t->model;
     const nas_product *product = m->kernels->linear;
     size_t rows = nas_spans_rows(spans), d = m->config.d;
-    nas_dense_back(&w->cross_out, product, l->cross_mix, t->dx, rows, t->dmix, false, grad,
-                   &t->pack);
+    nas_dense_back(&w->cross_out, product, l->cross_mix, t->dx, rows, t->dmix, (nas_finish){0},
+                   grad, &t->pack);
     nas_attention a = cross_attention(l, spans, memory, d);
     nas_attention_back(m, &a, l->cross_mix, l->cross_log_sum, t->dmix, t->dwide, t->dkv, t->dkv + d,
                        &t->scratch);
     nas_dense_back(&w->cross_kv, product, t->memory, t->dkv, nas_spans_rows(memory), t->dmemory,
-                   true, grad, &t->pack);
+                   (nas_finish){.add = true}, grad, &t->pack);
     normed_dense_back(t, &w->cross_q, w->norm[1], l->x[1], l->stat[1], t->dwide, rows, grad);
 }
 
@@ -67,7 +68,7 @@ static void layer_back(nas_tape *t, const nas_layer *w, layer_tape *l, nas_spans
     ffn_back(t, w, l, rows, grad);
     if (w->cross)
         cross_back(t, w, l, spans, memory, grad);
-    nas_dense_back(&w->out, m->kernels->linear, l->mix, t->dx, rows, t->dmix, false, grad,
+    nas_dense_back(&w->out, m->kernels->linear, l->mix, t->dx, rows, t->dmix, (nas_finish){0}, grad,
                    &t->pack);
     nas_attention a = self_attention(l, spans, w->cross, d);
     nas_attention_back(m, &a, l->mix, l->log_sum, t->dmix, t->dwide, t->dwide + d, t->dwide + 2 * d,
@@ -83,8 +84,8 @@ void nas_tape_back(nas_tape *t, const nas_batch *b, float scale, float *grad)
     size_t d = m->config.d, in = nas_spans_rows(b->input), out = nas_spans_rows(b->output);
     loss_back(t, b, scale);
     memset(t->dmemory, 0, in * d * sizeof *t->dmemory);
-    nas_dense_back(&m->head, m->kernels->exact, t->decoder.last, t->logits, out, t->dx, false, grad,
-                   &t->pack);
+    nas_dense_back(&m->head, m->kernels->exact, t->decoder.last, t->logits, out, t->dx,
+                   (nas_finish){0}, grad, &t->pack);
     for (size_t i = m->config.decoder_layers; i-- > 0;)
         layer_back(t, &m->decoder[i], &t->decoder.layer[i], b->output, b->input, grad);
     nas_embed_back(grad + m->target_embedding, b->shifted, out, d, t->dx);

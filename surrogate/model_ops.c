@@ -34,12 +34,13 @@ static void add_columns(const float *x, size_t rows, size_t n, float *to)
 void nas_dense_forward(const nas_model *m, const nas_dense *l, const float *x, size_t rows,
                        float *y, nas_dense_use use)
 {
-    nas_finish finish = {use == NAS_DENSE_ADD, m->weights + l->bias, use == NAS_DENSE_RELU};
+    nas_finish finish = {
+        .add = use == NAS_DENSE_ADD, .bias = m->weights + l->bias, .relu = use == NAS_DENSE_RELU};
     nas_linear(rows, (nas_view){x, l->in, 1}, &l->forward, y, l->out, finish);
 }
 
 void nas_dense_back(const nas_dense *l, const nas_product *product, const float *x, const float *dy,
-                    size_t rows, float *dx, bool add, float *grad, nas_packed *pack)
+                    size_t rows, float *dx, nas_finish finish, float *grad, nas_packed *pack)
 {
     const size_t piece = 2048; /* rows of x packed at a time */
     add_columns(dy, rows, l->out, grad + l->bias);
@@ -49,8 +50,7 @@ void nas_dense_back(const nas_dense *l, const nas_product *product, const float 
         nas_linear(l->out, (nas_view){dy + i * l->out, 1, l->out}, pack, grad + l->weight, l->in,
                    (nas_finish){.add = true});
     }
-    if (dx)
-        nas_linear(rows, (nas_view){dy, l->out, 1}, &l->back, dx, l->in, (nas_finish){.add = add});
+    nas_linear(rows, (nas_view){dy, l->out, 1}, &l->back, dx, l->in, finish);
 }
 
 void nas_norm_forward(const nas_model *m, nas_norm norm, const float *x, size_t rows, float *y,
@@ -82,13 +82,6 @@ void nas_norm_back(const nas_model *m, nas_norm norm, const float *x, const floa
     for (size_t i = 0; i < rows; i++)
         m->kernels->rows->norm_back(x + i * d, m->weights + norm.weight, dy + i * d, stat + 2 * i,
                                     d, dx + i * d);
-}
-
-void nas_relu_back(const float *h, float scale, float *dh, size_t count)
-{
-#pragma omp parallel for schedule(dynamic, NAS_ALONE) if (count > NAS_ALONE)
-    for (size_t i = 0; i < count; i++)
-        dh[i] = h[i] > 0 ? scale * dh[i] : 0;
 }
 
 void nas_dropout(float *h, size_t rows, size_t n, float share, const nas_rng *rng)

@@ -1,7 +1,7 @@
 /* How do the parts of the model compute, forward and backward? Twins on raw pointers.
  *
  *     nas_dense_forward(model, &layer->up, x, rows, h, NAS_DENSE_RELU);
- *     nas_dense_back(model, &layer->up, x, dh, rows, dx, grad, &scratch);
+ *     nas_dense_back(model, &layer->up, product, x, dy, rows, dx, finish, grad, &pack);
  *
  * Rows are tokens of all examples one behind the other, without padding; a nas_spans says where
  * each example lies. Everything runs on all threads, in parallel over outputs: no sum is split over
@@ -38,19 +38,16 @@ typedef enum { NAS_DENSE_SET, NAS_DENSE_ADD, NAS_DENSE_RELU } nas_dense_use;
 /* y (rows,out) = x W^T + b, or y += that, or y = relu of that. */
 void nas_dense_forward(const nas_model *m, const nas_dense *l, const float *x, size_t rows,
                        float *y, nas_dense_use use);
-/* Adds to the gradients of W and b; dx (rows,in) = dy W, or += when add; dx may be NULL. pack is
- * memory for one packed piece of x. */
+/* Adds to the gradients of W and b; dx (rows,in) = dy W with a finish: add, or the gate of a relu
+ * in front. pack is memory for one packed piece of x. */
 void nas_dense_back(const nas_dense *l, const nas_product *product, const float *x, const float *dy,
-                    size_t rows, float *dx, bool add, float *grad, nas_packed *pack);
+                    size_t rows, float *dx, nas_finish finish, float *grad, nas_packed *pack);
 
 void nas_norm_forward(const nas_model *m, nas_norm norm, const float *x, size_t rows, float *y,
                       float *stat); /* stat (rows,2) */
 /* dx += ...; normed (rows,d) is scratch of rows x d floats. */
 void nas_norm_back(const nas_model *m, nas_norm norm, const float *x, const float *stat,
                    const float *dy, size_t rows, float *dx, float *grad);
-
-/* h after relu; scale is what kept values were multiplied by. */
-void nas_relu_back(const float *h, float scale, float *dh, size_t count);
 
 /* h (rows,n): leaves out each value with the probability share, scales the others by
  * 1 / (1 - share). Row i takes its numbers from a stream of its own. */

@@ -213,6 +213,20 @@ static void bench_training(bench *b)
     nas_trainer_free(t);
 }
 
+/* The same model in PyTorch, in a process of its own. */
+static void bench_peer(const bench *b)
+{
+    const nas_model_config *c = &b->s->config;
+    char command[400];
+    snprintf(command, sizeof command,
+             "/usr/bin/python3 tests/bench_rlm_peer.py %zu %zu %zu %zu %zu %zu %zu %zu %zu %zu",
+             c->d, c->encoder_layers, c->decoder_layers, c->heads, c->ffn, c->encoder_vocab,
+             c->decoder_vocab, b->s->input, b->s->batch, b->length);
+    fflush(stdout);
+    if (system(command) != 0)
+        printf("  # SKIP the PyTorch peer failed\n");
+}
+
 int main(void)
 {
     for (size_t i = 0; i < sizeof subjects / sizeof *subjects; i++) {
@@ -225,6 +239,7 @@ int main(void)
         bench_encoder(&b);
         bench_decode(&b);
         bench_training(&b);
+        bench_peer(&b);
         bench_clear(&b);
     }
     return 0;

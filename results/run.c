@@ -129,9 +129,9 @@ void nas_run_truncate(nas_run *run, size_t generations)
 
 nas_status nas_run_commit(nas_run *run, const nas_run_step *step, nas_err *err)
 {
-    if (run->rewrite) { /* the journal cannot take back what it holds */
+    if (!run->how.disk || run->rewrite) { /* the journal cannot take back what it holds */
         nas_run_end_generation(run, step);
-        return nas_run_snapshot(run, err);
+        return run->how.disk ? nas_run_snapshot(run, err) : NAS_OK;
     }
     nas_bytes record = {0};
     nas_journal_put_generation(&record, run, step);
@@ -147,6 +147,7 @@ nas_status nas_run_commit(nas_run *run, const nas_run_step *step, nas_err *err)
 
 nas_status nas_run_snapshot(nas_run *run, nas_err *err)
 {
+    assert(run->how.disk);
     nas_bytes bytes = {0};
     nas_run_encode(run, &bytes);
     nas_status status = nas_disk_replace(run->how.disk, run->path, bytes.data, bytes.size, err);
@@ -168,7 +169,7 @@ nas_status nas_run_finish(nas_run *run, nas_err *err)
 
 /* ---- opening ---- */
 
-static nas_run *new_run(const char *path)
+static nas_run *empty_run(const char *path)
 {
     nas_run *run = nas_zalloc(1, sizeof *run);
     nas_bytes journal = {0};
@@ -177,6 +178,14 @@ static nas_run *new_run(const char *path)
     run->journal_path = journal.data;
     run->text = nas_arena_new();
     run->fd = -1;
+    return run;
+}
+
+nas_run *nas_run_new(const nas_run_info *info)
+{
+    nas_run *run = empty_run("");
+    run->has_journal = true;
+    nas_run_adopt(run, info);
     return run;
 }
 
@@ -209,7 +218,7 @@ static nas_status load(nas_run *run, const nas_bytes *journal, nas_err *err)
 
 nas_status nas_run_read(nas_run **out, const char *path, nas_err *err)
 {
-    nas_run *run = new_run(path);
+    nas_run *run = empty_run(path);
     nas_bytes journal = {0};
     nas_status status = nas_disk_read(run->journal_path, &journal, err);
     run->has_journal = status == NAS_OK;
@@ -289,7 +298,7 @@ nas_status nas_run_open(nas_run **out, const char *path, const nas_run_info *inf
     nas_status status = mode == NAS_RUN_NEW ? nas_disk_vacant(path, false, err) : NAS_OK;
     if (status)
         return status;
-    nas_run *run = new_run(path);
+    nas_run *run = empty_run(path);
     run->how = *how;
     run->has_journal = true;
     status = nas_journal_lock(run, err);

@@ -71,6 +71,9 @@ typedef struct {
 nas_status nas_run_open(nas_run **run, const char *path, const nas_run_info *info,
                         nas_run_mode mode, const nas_run_how *how, nas_err *err);
 
+/* A run in memory only: commits write nothing; snapshot and finish are not for it. */
+nas_run *nas_run_new(const nas_run_info *info);
+
 /* Everything committed so far, for reading: snapshot and journal, never in the way of a writer.
  * NAS_FAILED: there is no run, or it is damaged. */
 nas_status nas_run_read(nas_run **run, const char *path, nas_err *err);

@@ -4,7 +4,6 @@
 
 #include <jansson.h>
 #include <math.h>
-#include <omp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +16,7 @@ static const nas_option OPTIONS[] = {
     {"objectives", 0, "LIST", "as max:accuracy,min:latency:raspi4", NAS_OPTION_TEXT},
     {"from", 0, "SOURCE", "where numbers come from; several in order of preference",
      NAS_OPTION_LIST},
-    {"searcher", 0, "NAME", "nsga2 (default), evolution or random", NAS_OPTION_TEXT},
+    {"searcher", 0, "NAME", "nsga2 (default), evolution, local or random", NAS_OPTION_TEXT},
     {"option", 0, "K=V", "an option of the searcher, repeatable", NAS_OPTION_LIST},
     {"budget", 0, "N", "architectures to evaluate (default 500)", NAS_OPTION_U64},
     {"population", 0, "P", "members of a generation", NAS_OPTION_U64},
@@ -179,12 +178,8 @@ static nas_status read_settings(settings *s, const nas_options *o, nas_err *err)
         return nas_fail(err, NAS_USAGE, "--unique is 'class' or 'string', not '%s'", unique);
     if (s->resume && nas_options_has(o, "force"))
         return nas_fail(err, NAS_USAGE, "--resume and --force exclude each other");
-    if (nas_options_has(o, "threads")) {
-        uint64_t threads = nas_options_u64(o, "threads", 1);
-        if (threads == 0 || threads > 4096)
-            return nas_fail(err, NAS_USAGE, "--threads is 1 to 4096");
-        omp_set_num_threads((int)threads);
-    }
+    if (nas_command_threads(o, err) != NAS_OK)
+        return err->code;
     nas_status (*const steps[])(settings *, const nas_options *, nas_err *) = {
         read_searcher, read_sources, read_objectives, read_constraints, read_reference, read_init};
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)

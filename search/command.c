@@ -1,5 +1,6 @@
 #include "search/command.h"
 
+#include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/random.h>
@@ -28,6 +29,17 @@ uint64_t nas_command_seed(const nas_options *options)
         seed = 1;
     fprintf(stderr, "seed: %u\n", seed);
     return seed;
+}
+
+nas_status nas_command_threads(const nas_options *options, nas_err *err)
+{
+    if (!nas_options_has(options, "threads"))
+        return NAS_OK;
+    uint64_t threads = nas_options_u64(options, "threads", 1);
+    if (threads == 0 || threads > 4096)
+        return nas_fail(err, NAS_USAGE, "--threads is 1 to 4096");
+    omp_set_num_threads((int)threads);
+    return NAS_OK;
 }
 
 nas_status nas_command_operands(const nas_options *options, size_t low, size_t high,

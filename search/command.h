@@ -1,4 +1,4 @@
-/* How does the program talk? Subcommands as a const table, reports in four formats, and the common
+/* How does the program talk? Subcommands as a const table, reports in five formats, and the common
  * ways to name a space, a task and architectures.
  *
  *     static nas_status run(nas_options *o, nas_err *err) { ... }
@@ -35,7 +35,7 @@ typedef struct {
     }
 #define NAS_OPTION_FORMAT                                                                          \
     {                                                                                              \
-        "format", 0, "F", "table (default), csv, tsv or json", NAS_OPTION_TEXT                     \
+        "format", 0, "F", "table (default), csv, tsv, json or markdown", NAS_OPTION_TEXT           \
     }
 #define NAS_OPTION_OUTPUT                                                                          \
     {                                                                                              \
@@ -56,6 +56,8 @@ const nas_space *nas_command_space(const nas_options *options, nas_err *err);
 const nas_task *nas_command_task(const nas_options *options, const nas_space *space, nas_err *err);
 /* --seed, or a chosen one that is written to stderr. */
 uint64_t nas_command_seed(const nas_options *options);
+/* Applies --threads. */
+nas_status nas_command_threads(const nas_options *options, nas_err *err);
 /* NAS_USAGE unless the command got between low and high operands. */
 nas_status nas_command_operands(const nas_options *options, size_t low, size_t high,
                                 const char *what, nas_err *err);
@@ -83,7 +85,13 @@ void nas_arch_input_clear(nas_arch_input *input);
 
 /* ---- reports: rows of named columns on standard output ---- */
 
-typedef enum { NAS_FORMAT_TABLE, NAS_FORMAT_CSV, NAS_FORMAT_TSV, NAS_FORMAT_JSON } nas_format;
+typedef enum {
+    NAS_FORMAT_TABLE,
+    NAS_FORMAT_CSV,
+    NAS_FORMAT_TSV,
+    NAS_FORMAT_JSON,
+    NAS_FORMAT_MARKDOWN
+} nas_format;
 
 typedef struct {
     nas_format format;

@@ -76,6 +76,14 @@ static nas_status formula_open(nas_evaluator *e, const char *argument, nas_err *
     return NAS_OK;
 }
 
+static bool formula_at(nas_evaluator *e, size_t row, nas_arch *arch)
+{
+    if (row >= nas_space_points(e->space))
+        return false;
+    nas_space_at(e->space, row, arch);
+    return true;
+}
+
 static nas_status formula_evaluate(nas_evaluator *e, const nas_arch *archs, size_t n,
                                    const size_t *metric, size_t m, double *values,
                                    nas_row_state *states, nas_err *err)
@@ -96,5 +104,6 @@ const nas_evaluator_type nas_evaluator_formula = {
     .summary = "the closed form of a made space (toy)",
     .open = formula_open,
     .close = free_state,
+    .at = formula_at,
     .evaluate = formula_evaluate,
 };

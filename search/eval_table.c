@@ -36,6 +36,16 @@ static bool table_has(nas_evaluator *e, const nas_arch *arch, const size_t *metr
     return found;
 }
 
+static bool table_at(nas_evaluator *e, size_t row, nas_arch *arch)
+{
+    const nas_table *table = e->state;
+    nas_bytes text = {0};
+    bool good = row < table->n &&
+                nas_space_parse(e->space, nas_table_arch(table, row, &text), arch, NULL) == NAS_OK;
+    nas_bytes_clear(&text);
+    return good;
+}
+
 static nas_status table_evaluate(nas_evaluator *e, const nas_arch *archs, size_t n,
                                  const size_t *metric, size_t m, double *values,
                                  nas_row_state *states, nas_err *err)
@@ -62,5 +72,6 @@ const nas_evaluator_type nas_evaluator_table = {
     .open = table_open,
     .close = table_close,
     .has = table_has,
+    .at = table_at,
     .evaluate = table_evaluate,
 };

@@ -25,6 +25,8 @@ typedef struct {
     void (*close)(nas_evaluator *);
     /* Whether every wanted metric of arch is known. NULL: always. */
     bool (*has)(nas_evaluator *, const nas_arch *, const size_t *metric, size_t m);
+    /* Architecture number `row` of those it knows; false behind the last. NULL: not a list. */
+    bool (*at)(nas_evaluator *, size_t row, nas_arch *arch);
     /* values: (n, m) for the wanted metrics, which are rows of `metrics`; states: [n]. May be
      * called from one thread only, and uses threads of its own. */
     nas_status (*evaluate)(nas_evaluator *, const nas_arch *, size_t n, const size_t *metric,

@@ -7,8 +7,8 @@
 
 /* clang-format off */
 #define LIST(X)                                                                                    \
-    X(spaces) X(sample) X(cost) X(canon) X(mutate) X(cross) X(export) X(table) X(search) X(front) X(plot) \
-    X(hv) X(show) X(tau) X(check)
+    X(spaces) X(sample) X(cost) X(canon) X(mutate) X(cross) X(export) X(table) X(search) \
+    X(front) X(plot) X(hv) X(show) X(tau) X(check) X(bench)
 /* clang-format on */
 
 #define DECLARE(name) extern const nas_command nas_command_##name;

@@ -17,21 +17,26 @@ const char *nas_real_text(double value, char text[32])
 nas_status nas_report_open(nas_report *report, const nas_options *options,
                            const char *const *column, size_t n_column, nas_err *err)
 {
-    static const char *const formats[] = {"table", "csv", "tsv", "json"};
+    static const char *const formats[] = {"table", "csv", "tsv", "json", "markdown"};
+    enum { N = sizeof formats / sizeof *formats };
     const char *format = nas_options_text(options, "format", "table");
     *report = (nas_report){.column = column, .n_column = n_column};
     size_t i = 0;
-    while (i < 4 && strcmp(format, formats[i]))
+    while (i < N && strcmp(format, formats[i]))
         i++;
     char hint[100];
-    if (i == 4)
+    if (i == N)
         return nas_fail(err, NAS_USAGE, "unknown format '%s'%s", format,
-                        nas_hint(hint, sizeof hint, format, formats, 4));
+                        nas_hint(hint, sizeof hint, format, formats, N));
     report->format = (nas_format)i;
     char separator = report->format == NAS_FORMAT_TSV ? '\t' : ',';
     if (report->format == NAS_FORMAT_CSV || report->format == NAS_FORMAT_TSV)
         for (size_t c = 0; c < n_column; c++)
             printf("%s%c", column[c], c + 1 < n_column ? separator : '\n');
+    if (report->format == NAS_FORMAT_MARKDOWN)
+        for (size_t c = 0; c < 2 * n_column; c++)
+            printf("%s %s%s", c % n_column ? " |" : "|", c < n_column ? column[c] : "---",
+                   (c + 1) % n_column ? "" : " |\n");
     if (report->format == NAS_FORMAT_JSON)
         fputs("[", stdout);
     return NAS_OK;
@@ -90,6 +95,12 @@ static void put_cell(nas_report *r, const char *text, bool quoted)
     case NAS_FORMAT_CSV:
         put_csv_text(out, text);
         nas_bytes_putc(out, last ? '\n' : ',');
+        break;
+    case NAS_FORMAT_MARKDOWN:
+        nas_bytes_puts(out, column ? " | " : "| ");
+        for (; *text; text++)
+            nas_bytes_print(out, *text == '|' ? "\\|" : "%c", *text);
+        nas_bytes_puts(out, last ? " |\n" : "");
         break;
     case NAS_FORMAT_TSV:
         for (; *text; text++) /* a tab or newline inside a cell would make another one */

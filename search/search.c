@@ -184,6 +184,7 @@ static nas_member make_member(const loop *l, size_t k)
     const double *values = l->values + k * s->sources->n_wanted;
     nas_member member = {.arch = l->batch[k].arch,
                          .id = (int64_t)(l->total + k),
+                         .parent = l->batch[k].parent[0],
                          .failed = l->state[k] != NAS_ROW_OK};
     member.violation = member.failed ? NAN : violation_of(s, values);
     memcpy(member.f, values, s->m * sizeof *values);
@@ -339,7 +340,8 @@ nas_status nas_search_run(nas_search *s, nas_run *run, nas_err *err)
         size_t n = ask(&l);
         status = evaluate(&l, n, err);
         if (status != NAS_OK) {
-            commit(&l, NULL); /* an evaluator that breaks loses its own batch only */
+            if (l.grouped > 0)
+                commit(&l, NULL); /* an evaluator that breaks loses its own batch only */
             break;
         }
         tell(&l, n);

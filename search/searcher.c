@@ -9,11 +9,13 @@
 
 /* ---- the list: one line a searcher ---- */
 
-extern const nas_searcher_type nas_searcher_random, nas_searcher_evolution, nas_searcher_nsga2;
+extern const nas_searcher_type nas_searcher_random, nas_searcher_evolution, nas_searcher_local,
+    nas_searcher_nsga2;
 
 const nas_searcher_type *const nas_searcher_types[] = {
     &nas_searcher_nsga2,
     &nas_searcher_evolution,
+    &nas_searcher_local,
     &nas_searcher_random,
 };
 

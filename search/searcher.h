@@ -17,7 +17,7 @@
 /* An evaluated architecture as searchers see it. */
 typedef struct {
     nas_arch arch;
-    int64_t id;
+    int64_t id, parent;           /* parent: the first one's id, -1: none */
     bool failed;                  /* no numbers: worse than anything that has some */
     double violation;             /* 0: feasible */
     double f[NAS_OBJECTIVE_MOST]; /* objectives, less is better */

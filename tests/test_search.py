@@ -10,6 +10,7 @@ import time
 import tap
 from tap import case, naslm, needs_data, refused
 
+SEARCHERS = ("nsga2", "evolution", "local", "random")
 OBJECTIVES = "max:accuracy,min:latency:raspi4"
 tables = {}
 
@@ -120,7 +121,7 @@ def an_nsga2_run_reads_in_every_tool():
 
 @case
 def same_bytes_for_any_number_of_threads():
-    for searcher in ("nsga2", "evolution", "random"):
+    for searcher in SEARCHERS:
         for threads in (1, 2, 5):
             naslm("search", "-s", "nb201", "--objectives", "min:params,min:macs", "--from", "cost",
                   "--searcher", searcher, "--budget", 150, "--seed", 7, "--threads", threads, "-o",
@@ -141,7 +142,7 @@ def the_seed_decides():
 
 @case
 def a_run_killed_at_any_time_ends_with_the_same_bytes():
-    for searcher in ("nsga2", "evolution", "random"):
+    for searcher in SEARCHERS:
         args = ["--searcher", searcher, "--budget", 20000, "--seed", 3, "--snapshot", 0.02]
         start = time.time()
         toy(*args, out=f"whole-{searcher}.h5")
@@ -198,7 +199,7 @@ def a_stopped_run_is_whole_and_goes_on():
 
 @case
 def a_larger_budget_on_resume_is_the_longer_run():
-    for searcher in ("nsga2", "evolution"):
+    for searcher in ("nsga2", "evolution", "local"):
         args = ["--searcher", searcher, "--seed", 5]
         toy(*args, "--budget", 515, out=f"long-{searcher}.h5")
         toy(*args, "--budget", 130, out=f"short-{searcher}.h5")
@@ -242,7 +243,7 @@ def constraints_hold_and_infeasible_runs_say_so():
 
 @case
 def budgets_are_exact():
-    for searcher, budget in itertools.product(("nsga2", "evolution", "random"), (64, 101, 230)):
+    for searcher, budget in itertools.product(SEARCHERS, (64, 101, 230)):
         toy("--searcher", searcher, "--budget", budget, "--seed", 2, "--force", out="b.h5")
         archs = [r["arch"] for r in rows("b.h5", "--all")]
         assert len(archs) == budget == len(set(archs))

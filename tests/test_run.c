@@ -5,6 +5,7 @@
 #include "spaces/base/rng.h"
 
 #include "tests/check.h"
+#include "tests/fault.h"
 
 #include <errno.h>
 #include <math.h>
@@ -17,21 +18,11 @@
 static char folder[] = "/tmp/nas-run-XXXXXX";
 static char path[64], journal_path[80], temporary_path[80];
 
-static int no_sync(int fd)
-{
-    (void)fd;
-    return 0;
-}
-
-static nas_disk quick_disk; /* the real one without its slow calls */
-
 static int make_folder(void **state)
 {
     (void)state;
     if (!mkdtemp(folder))
         return 1;
-    quick_disk = nas_disk_real;
-    quick_disk.fsync = quick_disk.fdatasync = no_sync;
     snprintf(path, sizeof path, "%s/run.h5", folder);
     snprintf(journal_path, sizeof journal_path, "%s.journal", path);
     snprintf(temporary_path, sizeof temporary_path, "%s.tmp", path);
@@ -153,62 +144,6 @@ static void assert_final(const nas_bytes *want)
 
 /* ---- disks that stop or fail at a chosen call ---- */
 
-static enum { STOP, FAIL, FAIL_PARTLY } fault;
-static long calls_left; /* the call that finds 0 is hit */
-static int fault_errno;
-
-static bool hit(void)
-{
-    if (calls_left-- != 0)
-        return false;
-    if (fault == STOP)
-        _exit(77);
-    errno = fault_errno;
-    return true;
-}
-
-static int bad_open(const char *name, int flags, mode_t mode)
-{
-    return hit() ? -1 : nas_disk_real.open(name, flags, mode);
-}
-
-static ssize_t bad_write(int fd, const void *data, size_t size)
-{
-    if (calls_left == 0 && fault != FAIL && size > 1) /* a torn write */
-        if (nas_disk_real.write(fd, data, size / 2) < 0)
-            abort();
-    return hit() ? -1 : nas_disk_real.write(fd, data, size);
-}
-
-static int bad_sync(int fd)
-{
-    (void)fd; /* this process stops, not the machine: nothing is lost without a real sync */
-    return hit() ? -1 : 0;
-}
-
-static int bad_ftruncate(int fd, off_t size)
-{
-    return hit() ? -1 : nas_disk_real.ftruncate(fd, size);
-}
-
-static int bad_rename(const char *from, const char *to)
-{
-    return hit() ? -1 : nas_disk_real.rename(from, to);
-}
-
-static int bad_unlink(const char *name)
-{
-    return hit() ? -1 : nas_disk_real.unlink(name);
-}
-
-static double no_time(void)
-{
-    return 0;
-}
-
-static const nas_disk bad_disk = {bad_open,      bad_write,  bad_sync,   bad_sync,
-                                  bad_ftruncate, bad_rename, bad_unlink, no_time};
-
 /* A reader sees a state that was committed, or is told that there is none yet. */
 static void assert_readable(size_t generations)
 {
@@ -235,16 +170,16 @@ static void test_stop_everywhere(void **state)
 {
     (void)state;
     nas_bytes want = unbroken(GENERATIONS);
-    fault = STOP;
+    fault.kind = FAULT_STOP;
     for (int snapshot = 0; snapshot < 2; snapshot++) { /* at every commit, and only at the end */
-        int code = 77;
+        int code = FAULT_EXIT;
         long calls = 0;
-        for (long at = 0; code == 77; at++) {
+        for (long at = 0; code == FAULT_EXIT; at++) {
             clean(NULL);
             pid_t child = fork();
             if (child == 0) {
-                calls_left = at;
-                _exit(drive(NAS_RUN_NEW, &bad_disk, snapshot ? 1e9 : 0, true, GENERATIONS, NULL));
+                fault.calls_left = at;
+                _exit(drive(NAS_RUN_NEW, &fault_disk, snapshot ? 1e9 : 0, true, GENERATIONS, NULL));
             }
             int how;
             assert_int_equal(waitpid(child, &how, 0), child);
@@ -252,7 +187,7 @@ static void test_stop_everywhere(void **state)
             code = WEXITSTATUS(how);
             assert_readable(GENERATIONS);
             nas_err err = {0};
-            if (drive(NAS_RUN_RESUME, &quick_disk, 1e9, false, GENERATIONS, &err))
+            if (drive(NAS_RUN_RESUME, &fault_quick_disk, 1e9, false, GENERATIONS, &err))
                 fail_msg("call %ld: %s", at, err.text);
             assert_final(&want);
             calls = at;
@@ -269,23 +204,23 @@ static void test_fail_everywhere(void **state)
     (void)state;
     nas_bytes want = unbroken(GENERATIONS);
     for (int kind = 0; kind < 4; kind++) {
-        fault = kind & 1 ? FAIL : FAIL_PARTLY;
-        fault_errno = kind & 2 ? ENOSPC : EIO;
+        fault.kind = kind & 1 ? FAULT_FAIL : FAULT_FAIL_PARTLY;
+        fault.number = kind & 2 ? ENOSPC : EIO;
         nas_status status = NAS_FAILED;
         long calls = 0;
         for (long at = 0; status; at++) {
             clean(NULL);
-            calls_left = at;
+            fault.calls_left = at;
             nas_err err = {0};
-            status = drive(NAS_RUN_NEW, &bad_disk, 0, true, GENERATIONS, &err);
+            status = drive(NAS_RUN_NEW, &fault_disk, 0, true, GENERATIONS, &err);
             if (status) {
                 assert_int_equal(status, NAS_FAILED);
-                assert_non_null(strstr(err.text, strerror(fault_errno)));
+                assert_non_null(strstr(err.text, strerror(fault.number)));
                 assert_non_null(strstr(err.text, "run.h5"));
             }
             assert_readable(GENERATIONS);
-            assert_int_equal(drive(NAS_RUN_RESUME, &quick_disk, 1e9, false, GENERATIONS, NULL),
-                             NAS_OK);
+            assert_int_equal(
+                drive(NAS_RUN_RESUME, &fault_quick_disk, 1e9, false, GENERATIONS, NULL), NAS_OK);
             assert_final(&want);
             calls = at;
         }
@@ -300,13 +235,13 @@ static void test_stop_often(void **state)
     (void)state;
     nas_bytes want = unbroken(GENERATIONS);
     clean(NULL);
-    fault = STOP;
-    int code = 77;
-    for (long at = 0; code == 77; at++) {
+    fault.kind = FAULT_STOP;
+    int code = FAULT_EXIT;
+    for (long at = 0; code == FAULT_EXIT; at++) {
         pid_t child = fork();
         if (child == 0) {
-            calls_left = at;
-            _exit(drive(NAS_RUN_RESUME, &bad_disk, at % 3 ? 0 : 1e9, true, GENERATIONS, NULL));
+            fault.calls_left = at;
+            _exit(drive(NAS_RUN_RESUME, &fault_disk, at % 3 ? 0 : 1e9, true, GENERATIONS, NULL));
         }
         int how;
         assert_int_equal(waitpid(child, &how, 0), child);
@@ -357,7 +292,7 @@ static void test_torn_journal(void **state)
         put_file(journal_path, journal.data, size);
         assert_readable(GENERATIONS);
         nas_err err = {0};
-        if (drive(NAS_RUN_RESUME, &quick_disk, 1e9, false, GENERATIONS, &err))
+        if (drive(NAS_RUN_RESUME, &fault_quick_disk, 1e9, false, GENERATIONS, &err))
             fail_msg("%s", err.text);
         assert_final(&want);
     }

@@ -336,7 +336,7 @@ static void put_shape(nas_bytes *out, const nas_shape *shape)
     nas_bytes_puts(out, "] ");
 }
 
-static void put_main(writer *w, const nas_graph *flat)
+static void put_main(writer *w, const nas_shape *output)
 {
     const nas_fn *main = &w->graph->fn[0];
     nas_bytes_puts(w->out, w->graph->name);
@@ -347,7 +347,7 @@ static void put_main(writer *w, const nas_graph *flat)
         put_value(w, i);
     }
     nas_bytes_puts(w->out, ") => (");
-    put_shape(w->out, &flat->fn[0].node[flat->fn[0].out].shape);
+    put_shape(w->out, output);
     nas_bytes_puts(w->out, "y)");
     put_body(w, main);
 }
@@ -371,7 +371,7 @@ void nas_write_prompt(const nas_export_job *job)
     nas_bytes_putc(w.out, ' ');
     nas_bytes_puts(w.out, job->label->task);
     nas_bytes_putc(w.out, '\n');
-    put_main(&w, job->flat);
+    put_main(&w, &job->output);
     put_functions(&w, false, false);
     free(w.letter);
 }
@@ -380,7 +380,7 @@ void nas_write_compact(const nas_export_job *job)
 {
     writer w = {.graph = job->graph, .out = job->out};
     nas_bytes_puts(w.out, "<ir_version: 8, opset_import: [\"\" : 17, \"nas\" : 1]>\n");
-    put_main(&w, job->flat);
+    put_main(&w, &job->output);
     put_functions(&w, false, true);
     put_functions(&w, true, true);
     for (size_t i = 0; i < sizeof GENERATORS / sizeof *GENERATORS; i++) {

@@ -34,11 +34,17 @@ static nas_status check_size(const nas_graph *flat, nas_export_how how, nas_err 
 nas_status nas_export_graph(nas_graph *graph, const nas_label *label, nas_export_how how,
                             nas_bytes *out, nas_err *err)
 {
-    const nas_graph *flat = nas_graph_flat(graph, err);
-    if (!flat || check_size(flat, how, err) != NAS_OK)
-        return err ? err->code : NAS_FAILED;
-    WRITE[how.form](&(nas_export_job){graph, flat, label, how, out});
-    return NAS_OK;
+    nas_export_job job = {.graph = graph, .label = label, .how = how, .out = out};
+    nas_status status = NAS_OK;
+    if (how.form == NAS_FORM_COMPACT) {
+        status = nas_graph_output(graph, &job.output, err);
+    } else {
+        job.flat = nas_graph_flat(graph, err);
+        status = job.flat ? check_size(job.flat, how, err) : NAS_FAILED;
+    }
+    if (status == NAS_OK)
+        WRITE[how.form](&job);
+    return status;
 }
 
 nas_status nas_export(const nas_space *space, const nas_arch *arch, const nas_task *task,
@@ -59,12 +65,10 @@ nas_status nas_export(const nas_space *space, const nas_arch *arch, const nas_ta
 nas_status nas_export_prompt(nas_graph *graph, const char *space, const char *task, nas_bytes *out,
                              nas_err *err)
 {
-    const nas_graph *flat = nas_graph_flat(graph, err);
-    if (!flat)
-        return err ? err->code : NAS_FAILED;
-    nas_write_prompt(&(nas_export_job){.graph = graph,
-                                       .flat = flat,
-                                       .label = &(nas_label){.space = space, .task = task},
-                                       .out = out});
-    return NAS_OK;
+    const nas_label label = {.space = space, .task = task};
+    nas_export_job job = {.graph = graph, .label = &label, .out = out};
+    nas_status status = nas_graph_output(graph, &job.output, err);
+    if (status == NAS_OK)
+        nas_write_prompt(&job);
+    return status;
 }

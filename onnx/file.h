@@ -53,7 +53,8 @@ void nas_put_string(nas_bytes *out, const char *text);
 
 typedef struct {
     nas_graph *graph;      /* with functions */
-    const nas_graph *flat; /* of graph */
+    const nas_graph *flat; /* of graph; NULL for compact, which does not need it */
+    nas_shape output;      /* of graph; only for compact */
     const nas_label *label;
     nas_export_how how;
     nas_bytes *out;

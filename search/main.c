@@ -3,6 +3,7 @@
 #include "search/command.h"
 
 #include <ctype.h>
+#include <malloc.h>
 #include <stdio.h>
 
 /* clang-format off */
@@ -103,6 +104,8 @@ static nas_status dispatch(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+    mallopt(M_MMAP_THRESHOLD, 1 << 28); /* keep freed memory: graphs are made and freed by the */
+    mallopt(M_TRIM_THRESHOLD, 1 << 28); /* thousand, and fresh pages cost more than they do */
     nas_status status = dispatch(argc, argv);
     if ((fflush(stdout) || ferror(stdout)) && status == NAS_OK) {
         fputs("naslm: error: cannot write to standard output\n", stderr);

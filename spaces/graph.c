@@ -247,6 +247,90 @@ const nas_graph *nas_graph_flat(nas_graph *graph, nas_err *err)
     return flat;
 }
 
+/* ---- the output's shape without inlining ---- */
+
+/* What a function gave for these attributes and input shapes. */
+typedef struct result {
+    const nas_fn *fn;
+    const nas_attr *arg;
+    const nas_shape *in;
+    nas_shape out;
+    struct result *next;
+} result;
+
+typedef struct {
+    const nas_graph *graph;
+    result *known; /* in the graph's arena */
+} shaper;
+
+static bool same_call(const result *r, const nas_fn *fn, const nas_attr *arg, const nas_shape *in)
+{
+    bool same = r->fn == fn;
+    for (int i = 0; same && i < fn->n_formal; i++)
+        same = r->arg[i].v[0] == arg[i].v[0];
+    for (int i = 0; same && i < fn->n_in; i++)
+        same = nas_shape_same(&r->in[i], &in[i]);
+    return same;
+}
+
+static bool shape_body(shaper *s, const nas_fn *fn, const nas_attr *arg, const nas_shape *in,
+                       nas_shape *out);
+
+/* The shape of one node; at: the shapes of the nodes before it. */
+static bool shape_node(shaper *s, const nas_node *node, const nas_attr *arg, const nas_shape *at,
+                       nas_shape *out)
+{
+    nas_arena *arena = s->graph->arena;
+    nas_node resolved = *node;
+    resolved.attr = resolve_all(arena, node, arg);
+    if (node->op != NAS_OP_CALL) {
+        const nas_shape **in = nas_arena_get(arena, (size_t)node->n_in * sizeof *in);
+        for (int k = 0; k < node->n_in; k++)
+            in[k] = &at[node->in[k]];
+        return nas_ops[node->op].shape(&resolved, in, out, NULL) == NAS_OK;
+    }
+    nas_shape *in = nas_arena_get(arena, (size_t)node->n_in * sizeof *in);
+    for (int k = 0; k < node->n_in; k++)
+        in[k] = at[node->in[k]];
+    return shape_body(s, &s->graph->fn[node->fn], resolved.attr, in, out);
+}
+
+/* Networks repeat their blocks, so most calls are known already. */
+static bool shape_body(shaper *s, const nas_fn *fn, const nas_attr *arg, const nas_shape *in,
+                       nas_shape *out)
+{
+    for (const result *r = s->known; r; r = r->next)
+        if (same_call(r, fn, arg, in)) {
+            *out = r->out;
+            return true;
+        }
+    nas_shape *shape = nas_arena_get(s->graph->arena, fn->n_node * sizeof *shape);
+    memcpy(shape, in, (size_t)fn->n_in * sizeof *in);
+    for (size_t i = (size_t)fn->n_in; i < fn->n_node; i++)
+        if (!shape_node(s, &fn->node[i], arg, shape, &shape[i]))
+            return false;
+    *out = shape[fn->out];
+    result *r = nas_arena_get(s->graph->arena, sizeof *r);
+    *r = (result){fn, arg, in, *out, s->known};
+    s->known = r;
+    return true;
+}
+
+nas_status nas_graph_output(nas_graph *graph, nas_shape *shape, nas_err *err)
+{
+    const nas_fn *main = &graph->fn[0];
+    shaper s = {.graph = graph};
+    nas_shape *in = nas_arena_get(graph->arena, (size_t)main->n_in * sizeof *in);
+    for (int i = 0; i < main->n_in; i++)
+        in[i] = main->node[i].shape;
+    if (shape_body(&s, main, NULL, in, shape))
+        return NAS_OK;
+    const nas_graph *flat = nas_graph_flat(graph, err); /* has the sentence */
+    assert(!flat);
+    (void)flat;
+    return NAS_FAILED;
+}
+
 const char *nas_node_name(const nas_graph *flat, int id, char text[32])
 {
     const nas_fn *main = &flat->fn[0];

@@ -86,6 +86,10 @@ void nas_body_return(nas_body body, int out);
  * graph and stays valid as long. NULL with a sentence naming the node when shapes do not fit. */
 const nas_graph *nas_graph_flat(nas_graph *graph, nas_err *err);
 
+/* The shape of the output, found without inlining: each distinct call is looked at once. Fails as
+ * nas_graph_flat does. */
+nas_status nas_graph_output(nas_graph *graph, nas_shape *shape, nas_err *err);
+
 /* The name of a flat graph's node: operator and id, as "conv12"; main inputs are "x" or "x0", … */
 const char *nas_node_name(const nas_graph *flat, int id, char text[32]);
 

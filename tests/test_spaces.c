@@ -212,12 +212,35 @@ static void test_tables_are_sane(void **state)
     }
 }
 
+/* The fast path to the output's shape against the shape of the inlined graph. */
+static void test_output_shape_needs_no_inlining(void **state)
+{
+    (void)state;
+    nas_rng rng = nas_rng_seed(11);
+    for (int k = 0; k < nas_space_count(); k++)
+        for (int i = 0; i < 100; i++) {
+            const nas_space *s = nas_spaces[k];
+            nas_arch a;
+            nas_shape shape;
+            nas_space_sample(s, &rng, &a);
+            nas_graph *g = nas_space_build(s, &a, &s->tasks[i % s->n_tasks]);
+            assert_int_equal(nas_graph_output(g, &shape, NULL), NAS_OK);
+            const nas_graph *flat = nas_graph_flat(g, NULL);
+            assert_true(nas_shape_same(&shape, &flat->fn[0].node[flat->fn[0].out].shape));
+            nas_graph_free(g);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_tables_are_sane), cmocka_unit_test(test_strings_and_classes),
-        cmocka_unit_test(test_operators),       cmocka_unit_test(test_same_stream_same_members),
-        cmocka_unit_test(test_networks),        cmocka_unit_test(test_damaged_strings),
+        cmocka_unit_test(test_tables_are_sane),
+        cmocka_unit_test(test_strings_and_classes),
+        cmocka_unit_test(test_operators),
+        cmocka_unit_test(test_same_stream_same_members),
+        cmocka_unit_test(test_networks),
+        cmocka_unit_test(test_damaged_strings),
+        cmocka_unit_test(test_output_shape_needs_no_inlining),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

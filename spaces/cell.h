@@ -35,4 +35,8 @@ typedef struct {
     float side[2]; /* what the cells do not show: width / 32 and depth / 20 where they vary */
 } nas_cells;
 
+/* A cell of 4 states with an operator on each of its 6 edges, which become nodes: 0-1, 0-2, 1-2,
+ * 0-3, 1-3, 2-3. label (6). An edge reads the edges into its source. */
+void nas_cell_of_edges(const uint8_t *label, nas_cell *cell);
+
 #endif

@@ -526,6 +526,22 @@ static void build(const nas_space *space, const nas_arch *a, const nas_task *tas
     nas_body_return(main, nas_block_head(main, x, 512, task->classes));
 }
 
+static void graph_cell(const nas_space *space, const nas_arch *a, nas_cells *out)
+{
+    (void)space;
+    const cell c = pruned_cell(a);
+    nas_cell *to = &out->cell[0];
+    out->n = 1;
+    to->n = c.n;
+    for (int v = 0; v < c.n; v++) {
+        to->label[v] = (uint8_t)(NAS_CELL_OPS + c.op[v]);
+        for (int w = 0; w < v; w++)
+            to->from[v] |= (uint64_t)has_edge(&c, w, v) << w;
+    }
+    to->label[0] = NAS_CELL_INPUT;
+    to->label[c.n - 1] = NAS_CELL_OUTPUT;
+}
+
 const nas_space nas_space_nb101 = {
     .name = "nb101",
     .title = "NAS-Bench-101 cells",
@@ -548,4 +564,6 @@ const nas_space nas_space_nb101 = {
     .print = print,
     .parse = parse,
     .build = build,
+    .cell = graph_cell,
+    .cell_labels = NAS_CELL_OPS + OPS,
 };

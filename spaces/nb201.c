@@ -178,25 +178,14 @@ static void build(const nas_space *space, const nas_arch *a, const nas_task *tas
     nas_body_return(main, nas_block_head(main, x, 64, task->classes));
 }
 
-/* Nodes: the input, the six edges, the output; an edge reads the edges into its source. */
 static void cell(const nas_space *space, const nas_arch *a, nas_cells *out)
 {
     (void)space;
-    nas_cell *c = &out->cell[0];
+    uint8_t label[EDGES];
+    for (int i = 0; i < EDGES; i++)
+        label[i] = (uint8_t)(NAS_CELL_NONE + a->gene[i]); /* none, skip and the operators */
     out->n = 1;
-    c->n = EDGES + 2;
-    c->label[0] = NAS_CELL_INPUT;
-    c->label[EDGES + 1] = NAS_CELL_OUTPUT;
-    for (int t = 1; t < 4; t++)
-        for (int s = 0; s < t; s++) {
-            int node = 1 + edge(s, t);
-            c->label[node] = (uint8_t)(NAS_CELL_NONE + a->gene[edge(s, t)]); /* none, skip, … */
-            c->from[node] = s ? UINT64_C(0) : 1;
-            for (int r = 0; r < s; r++)
-                c->from[node] |= UINT64_C(2) << edge(r, s);
-            if (t == 3)
-                c->from[EDGES + 1] |= UINT64_C(1) << node;
-        }
+    nas_cell_of_edges(label, &out->cell[0]);
 }
 
 const nas_space nas_space_nb201 = {

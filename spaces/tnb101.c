@@ -170,6 +170,16 @@ static void micro_build(const nas_space *space, const nas_arch *a, const nas_tas
     build_net(a, MODULES, sizeof MODULES, micro_cell, task, g);
 }
 
+static void micro_graph(const nas_space *space, const nas_arch *a, nas_cells *out)
+{
+    (void)space;
+    uint8_t label[EDGES];
+    for (int i = 0; i < EDGES; i++)
+        label[i] = (uint8_t)(NAS_CELL_NONE + a->gene[i]); /* none, skip and the operators */
+    out->n = 1;
+    nas_cell_of_edges(label, &out->cell[0]);
+}
+
 const nas_space nas_space_tnb101_micro = {
     .name = "tnb101-micro",
     .title = "TransNAS-Bench-101 cells",
@@ -184,6 +194,8 @@ const nas_space nas_space_tnb101_micro = {
     .print = micro_print,
     .parse = micro_parse,
     .build = micro_build,
+    .cell = micro_graph,
+    .cell_labels = NAS_CELL_NONE + OPS,
 };
 
 /* ---- macro ---- */

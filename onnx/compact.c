@@ -9,8 +9,9 @@
 
 static const char DOMAIN[] = "<domain: \"nas\", opset_import: [\"\" : 17, \"nas\" : 1]>\n";
 
-/* The generators. weight: value i of a tensor of shape s is sin(i) / sqrt(fan-in / 2), where the
- * fan-in is the product of all dimensions but the first. */
+/* The generators. weight: value i of a tensor of shape s is sin(i * i mod 9973) / sqrt(fan-in / 2),
+ * where the fan-in is the product of all dimensions but the first. The squares make neighbours
+ * independent: matrices of plain sines would have rank 2 and cancel almost everything. */
 static const char *const GENERATORS[] = {
     "dim <v> () => (d) {\n"
     "  c = Constant <value_int:int=@v> ()\n"
@@ -40,7 +41,10 @@ static const char *const GENERATORS[] = {
     "  z = Constant <value_int=0> ()\n"
     "  u = Constant <value_int=1> ()\n"
     "  r = Range (z, n, u)\n"
-    "  f = Cast <to=1> (r)\n"
+    "  i = Mul (r, r)\n"
+    "  v = Constant <value_int=9973> ()\n"
+    "  j = Mod (i, v)\n"
+    "  f = Cast <to=1> (j)\n"
     "  g = Sin (f)\n"
     "  h = Reshape (g, s)\n"
     "  o = Constant <value_ints=[1]> ()\n"

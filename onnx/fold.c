@@ -326,21 +326,24 @@ static nas_status fold_range(nas_step *s)
     return status;
 }
 
-/* A shape given as a list of integers. */
-static nas_status give_shaped(nas_step *s, int type, const nas_attr *shape)
-{
-    if (shape->n < 0 || shape->n > NAS_VALUE_RANK)
-        return nas_step_fault(s, "the shape is not known");
-    return nas_step_give(s, type, shape->n, shape->v, false);
-}
-
 static nas_status fold_fill(nas_step *s)
 {
     nas_attr shape;
+    nas_value fill = {.node = -1, .type = NAS_TYPE_FLOAT, .known = true, .f = (double[]){0}};
+    nas_err own = {0};
     const Onnx__AttributeProto *a = nas_step_attribute(s, "value");
     if (!nas_step_list(s, 0, "", &shape))
         return NAS_FAILED;
-    return give_shaped(s, a && a->t ? a->t->data_type : NAS_TYPE_FLOAT, &shape);
+    if (a && a->t && nas_value_of(nas_step_arena(s), a->t, &fill, &own) != NAS_OK)
+        return nas_step_fault(s, "%s", own.text);
+    if (shape.n < 0 || shape.n > NAS_VALUE_RANK)
+        return nas_step_fault(s, "the shape is not known");
+    nas_status status =
+        nas_step_give(s, fill.type, shape.n, shape.v, fill.known && nas_value_count(&fill) == 1);
+    nas_value *o = &s->out[0];
+    for (int64_t i = 0; status == NAS_OK && o->known && i < nas_value_count(o); i++)
+        o->i[i] = fill.i[0]; /* floats have the same size */
+    return status;
 }
 
 static nas_status fold_expand(nas_step *s)
@@ -407,30 +410,41 @@ static nas_status fold_concat(nas_step *s)
     return status;
 }
 
-static int64_t clamped(int64_t v, int64_t n)
+static int64_t clamped(int64_t v, int64_t low, int64_t high)
 {
-    if (v < 0)
-        v = v < -n ? 0 : v + n;
-    return v > n ? n : v;
+    return v < low ? low : v > high ? high : v;
 }
 
-/* Of a list. */
+/* The rows first, first + step, … below (step < 0: above) last; how many there are. */
+static int64_t count_rows(int64_t n, int64_t *first, int64_t last, int64_t step)
+{
+    *first = clamped(*first < 0 && *first >= -n ? *first + n : *first, 0, n - (step < 0));
+    last = clamped(last < 0 && last >= -n ? last + n : last, step < 0 ? -1 : 0, n);
+    int64_t span = step < 0 ? *first - last : last - *first;
+    int64_t size = step < 0 ? -step : step;
+    return n > 0 && span > 0 ? (span + size - 1) / size : 0;
+}
+
+/* Of rows: the first dimension. */
 static nas_status fold_slice(nas_step *s)
 {
     const nas_value *v;
     nas_attr starts, ends, axes, steps;
-    if (!nas_step_constant(s, 0, 1, &v) || !nas_step_list(s, 1, "starts", &starts) ||
+    if (!nas_step_constant(s, 0, -1, &v) || !nas_step_list(s, 1, "starts", &starts) ||
         !nas_step_list(s, 2, "ends", &ends) || !nas_step_list(s, 3, "axes", &axes) ||
         !nas_step_list(s, 4, "", &steps))
         return NAS_FAILED;
-    if (starts.n != 1 || ends.n != 1 || (axes.n > 0 && axes.v[0] != 0) ||
-        (steps.n > 0 && steps.v[0] != 1))
-        return nas_step_fault(s, "only plain slices of lists are covered");
-    int64_t from = clamped(starts.v[0], v->dim[0]), to = clamped(ends.v[0], v->dim[0]);
-    int64_t n = to > from ? to - from : 0;
-    nas_status status = nas_step_give(s, v->type, 1, &n, v->known);
-    for (int64_t i = 0; status == NAS_OK && s->out[0].known && i < n; i++)
-        s->out[0].i[i] = v->i[from + i]; /* floats have the same size */
+    int64_t step = steps.n == 1 ? steps.v[0] : 1;
+    if (v->rank < 1 || starts.n != 1 || ends.n != 1 || (axes.n > 0 && axes.v[0] != 0) ||
+        step == 0 || step > NAS_VALUE_KNOWN || step < -NAS_VALUE_KNOWN)
+        return nas_step_fault(s, "only slices of the first dimension are covered");
+    int64_t dim[NAS_VALUE_RANK], first = starts.v[0];
+    memcpy(dim, v->dim, sizeof dim);
+    dim[0] = count_rows(v->dim[0], &first, ends.v[0], step);
+    nas_status status = nas_step_give(s, v->type, v->rank, dim, v->known);
+    int64_t row = v->dim[0] ? nas_value_count(v) / v->dim[0] : 0;
+    for (int64_t i = 0; status == NAS_OK && s->out[0].known && i < dim[0] * row; i++)
+        s->out[0].i[i] = v->i[(first + i / row * step) * row + i % row];
     return status;
 }
 
@@ -486,7 +500,11 @@ static nas_status fold_transpose(nas_step *s)
             return nas_step_fault(s, "perm names dimension %lld", (long long)from);
         dim[i] = v->dim[from];
     }
-    return nas_step_give(s, v->type, v->rank, dim, false);
+    nas_status status = nas_step_give(s, v->type, v->rank, dim, v->known && v->rank == 2);
+    bool turned = perm.n < 0 || perm.v[0] == 1;
+    for (int64_t i = 0; status == NAS_OK && s->out[0].known && i < nas_value_count(v); i++)
+        s->out[0].i[i] = v->i[turned ? i % dim[1] * dim[0] + i / dim[1] : i];
+    return status;
 }
 
 const nas_handler nas_lift_constants[] = {
@@ -499,6 +517,7 @@ const nas_handler nas_lift_constants[] = {
     {"Mul", fold_mul},
     {"Div", fold_div},
     {"Sqrt", fold_same},
+    {"Mod", fold_same},
     {"Sin", fold_same},
     {"Cos", fold_same},
     {"Exp", fold_same},

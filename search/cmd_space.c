@@ -37,8 +37,28 @@ static nas_status run_spaces(nas_options *options, nas_err *err)
     return nas_report_close(&report, err);
 }
 
-const nas_command nas_command_spaces = {"spaces", "[--format F]", "list the search spaces",
-                                        NULL,     SPACES_OPTIONS, run_spaces};
+static const char SPACES_DETAILS[] =
+    "Reading accepts any spelling that means the same; printing is always one form.\n"
+    "nb101: the upper triangle of the adjacency row by row, then the interior operators.\n"
+    "ofa-*: R/D/KS/E (ofa-rn R/D/E/W); slots beyond a stage's depth are 0.\n"
+    "nasnet, amoeba, pnas, enas, darts: the NDS genotype as one line of JSON; states 0 and 1 are "
+    "the\n"
+    "two inputs, 2 and up the nodes. Whole NDS records and Genotype(...) are read too.\n"
+    "twopath: two paths joined by '|'; blocks joined by ';', their operators by '+', and after "
+    "'@'\n"
+    "the two blocks that reduce: conv3x3;conv3x3@01|conv5x5;double3x3@01\n"
+    "inception: four stages joined by '|'; a stage is the number of its blocks (2 to 6), '*' and "
+    "one\n"
+    "to four paths joined by ','; a path is operators joined by '+', then :half or :double when "
+    "its\n"
+    "inner channels are half or twice those it gives, and :wide for the path of three that gives\n"
+    "half of the block's channels (unsaid: the first). Operators: conv3x3 conv5x5 depthwise3x3\n"
+    "depthwise5x5 inception_s3x3 inception_s5x5 inception_p3x3 inception_p5x5 conv1x1 double1x1\n"
+    "avgpool3x3 maxpool3x3. As 2*conv3x3|3*conv3x3+conv1x1:half,depthwise5x5|2*conv5x5|2*conv3x3";
+
+const nas_command nas_command_spaces = {
+    "spaces",       "[--format F]", "list the search spaces and how their strings look",
+    SPACES_DETAILS, SPACES_OPTIONS, run_spaces};
 
 /* ---- sample ---- */
 

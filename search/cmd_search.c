@@ -20,6 +20,12 @@ static const nas_option OPTIONS[] = {
     {"option", 0, "K=V", "an option of the searcher, repeatable", NAS_OPTION_LIST},
     {"budget", 0, "N", "architectures to evaluate (default 500)", NAS_OPTION_U64},
     {"population", 0, "P", "members of a generation", NAS_OPTION_U64},
+    {"batch", 0, "N", "rows that evolution and local are asked for at once (default 1)",
+     NAS_OPTION_U64},
+    {"workers", 0, "N", "processes of a command source (default 1)", NAS_OPTION_U64},
+    {"timeout", 0, "SECONDS", "for one architecture of a command source (default 3600)",
+     NAS_OPTION_REAL},
+    {"retries", 0, "N", "of a command source for one architecture (default 2)", NAS_OPTION_U64},
     {"constraint", 0, "C", "as 'latency:raspi4<=10', repeatable", NAS_OPTION_LIST},
     {"reference", 0, "R1,R2", "reference point of the hypervolume, own units", NAS_OPTION_TEXT},
     {"init", 0, "FILE", "architectures to start from, one a line", NAS_OPTION_TEXT},
@@ -49,11 +55,29 @@ typedef struct {
     bool resume;
 } settings;
 
+static volatile int stop_signal; /* the one thing that a handler may touch */
+
 /* ---- reading the settings ---- */
+
+static nas_status read_limits(nas_evaluator_limits *limits, const nas_options *o, nas_err *err)
+{
+    uint64_t workers = nas_options_u64(o, "workers", 1), retries = nas_options_u64(o, "retries", 2);
+    double timeout = nas_options_real(o, "timeout", 3600);
+    if (workers == 0 || workers > 1000)
+        return nas_fail(err, NAS_USAGE, "--workers is 1 to 1000");
+    if (retries > 1000)
+        return nas_fail(err, NAS_USAGE, "--retries is 0 to 1000");
+    if (timeout <= 0)
+        return nas_fail(err, NAS_USAGE, "--timeout needs seconds above 0");
+    *limits = (nas_evaluator_limits){workers, timeout, retries + 1, &stop_signal};
+    return NAS_OK;
+}
 
 static nas_status read_sources(settings *s, const nas_options *o, nas_err *err)
 {
     const char *source;
+    if (read_limits(&s->sources.limits, o, err) != NAS_OK)
+        return err->code;
     for (size_t i = 0; (source = nas_options_nth(o, "from", i)); i++)
         if (nas_sources_add(&s->sources, s->search.space, s->search.task, source, err) != NAS_OK)
             return err->code;
@@ -113,6 +137,9 @@ static nas_status read_searcher(settings *s, const nas_options *o, nas_err *err)
             return err->code;
     q->budget = nas_options_u64(o, "budget", 500);
     q->population = nas_options_u64(o, "population", q->searcher->population);
+    q->batch = nas_options_u64(o, "batch", 1);
+    if (q->batch == 0 || q->batch > 1000000)
+        return nas_fail(err, NAS_USAGE, "--batch is 1 to 1000000");
     if (q->budget == 0)
         return nas_fail(err, NAS_USAGE, "a budget of 0 evaluates nothing");
     if (q->population == 0 || q->population > 1000000)
@@ -224,6 +251,8 @@ static char *config_text(const settings *s)
     json_object_set_new(config, "searcher", json_string(q->searcher->name));
     json_object_set_new(config, "options", options);
     json_object_set_new(config, "population", json_integer((json_int_t)q->population));
+    if (q->searcher->steady)
+        json_object_set_new(config, "batch", json_integer((json_int_t)q->batch));
     json_object_set_new(config, "budget", json_integer((json_int_t)q->budget));
     json_object_set_new(config, "seed", json_sprintf("%llu", (unsigned long long)q->seed));
     json_object_set_new(config, "unique", json_string(q->by_string ? "string" : "class"));
@@ -280,8 +309,6 @@ static uint64_t choose_seed(const settings *s, const nas_options *o)
 }
 
 /* ---- progress and signals ---- */
-
-static volatile int stop_signal; /* the one thing that a handler may touch */
 
 static void on_signal(int number)
 {
@@ -378,6 +405,9 @@ static nas_status tell_end(const settings *s, const nas_run *run, nas_err *err)
             q->failed, last ? (long long)last->front_size : 0, last ? last->hypervolume : 0);
     fprintf(stderr, "%zu proposals were known already, %zu unknown to the sources\n", q->duplicates,
             q->unknown);
+    for (size_t i = 0; i < s->sources.n_source; i++)
+        if (*s->sources.source[i].why)
+            fprintf(stderr, "The last failure: %s.\n", s->sources.source[i].why);
     if (q->end == NAS_SEARCH_EXHAUSTED)
         fprintf(stderr, "The space is exhausted: all that the sources know of %s was evaluated.\n",
                 q->space->name);
@@ -431,8 +461,10 @@ const nas_command nas_command_search = {
     "-s SPACE --objectives LIST --from SOURCE... [-o RUN.h5]",
     "search, and keep every evaluated architecture in one HDF5 file",
     "Sources: table:T.h5 (naslm table import), cost (params, macs, activation_bytes, convs),\n"
-    "formula (made spaces). Each metric comes from the first source that knows it. An\n"
-    "architecture that a source has no number for costs nothing and is passed over.\n"
+    "formula (made spaces), command:'CMD' (any metric, so give it last). Each metric comes from\n"
+    "the first source that knows it. An architecture that a source has no number for costs\n"
+    "nothing and is passed over. CMD reads lines as {\"space\": …, \"task\": …, \"arch\": …,\n"
+    "\"metrics\": [\"accuracy\"]} and answers each with a line as {\"accuracy\": 93.1}.\n"
     "The same seed gives the same file for any number of threads; a run that was stopped\n"
     "goes on with --resume, also with a larger --budget.",
     OPTIONS,

@@ -6,12 +6,14 @@
 
 /* ---- the list: one line an evaluator ---- */
 
-extern const nas_evaluator_type nas_evaluator_table, nas_evaluator_cost, nas_evaluator_formula;
+extern const nas_evaluator_type nas_evaluator_table, nas_evaluator_cost, nas_evaluator_formula,
+    nas_evaluator_command;
 
 static const nas_evaluator_type *const TYPES[] = {
     &nas_evaluator_table,
     &nas_evaluator_cost,
     &nas_evaluator_formula,
+    &nas_evaluator_command,
 };
 enum { N_TYPES = sizeof TYPES / sizeof *TYPES };
 
@@ -26,7 +28,8 @@ static nas_status unknown_source(const char *name, nas_err *err)
 }
 
 nas_status nas_evaluator_open(nas_evaluator *evaluator, const nas_space *space,
-                              const nas_task *task, const char *source, nas_err *err)
+                              const nas_task *task, const nas_evaluator_limits *limits,
+                              const char *source, nas_err *err)
 {
     char name[32];
     size_t length = strcspn(source, ":");
@@ -40,7 +43,13 @@ nas_status nas_evaluator_open(nas_evaluator *evaluator, const nas_space *space,
     if (argument && !TYPES[i]->argument)
         return nas_fail(err, NAS_USAGE, "source '%s' takes nothing after the colon ('%s')", name,
                         source);
-    *evaluator = (nas_evaluator){.type = TYPES[i], .space = space, .task = task};
+    *evaluator = (nas_evaluator){.type = TYPES[i], .space = space, .task = task, .limits = *limits};
+    if (limits->workers == 0)
+        evaluator->limits.workers = 1;
+    if (limits->timeout <= 0)
+        evaluator->limits.timeout = 3600;
+    if (limits->tries == 0)
+        evaluator->limits.tries = 3;
     nas_status status = TYPES[i]->open(evaluator, argument, err);
     if (status != NAS_OK)
         nas_evaluator_close(evaluator);
@@ -62,7 +71,7 @@ nas_status nas_sources_add(nas_sources *sources, const nas_space *space, const n
     if (sources->n_source == NAS_SOURCES_MOST)
         return nas_fail(err, NAS_USAGE, "more than %d sources ('%s')", NAS_SOURCES_MOST, source);
     nas_evaluator *evaluator = &sources->source[sources->n_source];
-    nas_status status = nas_evaluator_open(evaluator, space, task, source, err);
+    nas_status status = nas_evaluator_open(evaluator, space, task, &sources->limits, source, err);
     sources->n_source += status == NAS_OK;
     return status;
 }
@@ -89,6 +98,8 @@ nas_status nas_sources_need(nas_sources *s, const nas_metric *metrics, size_t n,
         for (; from < s->n_source; from++) {
             column = nas_metric_find(s->source[from].metrics, s->source[from].n_metrics,
                                      metrics[i].name);
+            if (column < 0 && s->source[from].type->learn)
+                column = s->source[from].type->learn(&s->source[from], &metrics[i]);
             if (column >= 0)
                 break;
         }

@@ -17,18 +17,28 @@
 
 typedef struct nas_evaluator nas_evaluator;
 
+/* How programs outside are run; zeros: the defaults in brackets. */
+typedef struct {
+    size_t workers;           /* processes [1] */
+    double timeout;           /* seconds for one architecture [3600] */
+    size_t tries;             /* of one architecture, the first included [3] */
+    const volatile int *stop; /* non-zero: give up soon; may be NULL */
+} nas_evaluator_limits;
+
 typedef struct {
     const char *name;     /* "table" in "table:acc.h5" */
     const char *argument; /* how help names what follows the colon; NULL: nothing may follow */
     const char *summary;
     nas_status (*open)(nas_evaluator *, const char *argument, nas_err *);
     void (*close)(nas_evaluator *);
+    /* Takes in a metric that it does not list and returns its row. NULL: it knows its list only. */
+    int (*learn)(nas_evaluator *, const nas_metric *);
     /* Whether every wanted metric of arch is known. NULL: always. */
     bool (*has)(nas_evaluator *, const nas_arch *, const size_t *metric, size_t m);
     /* Architecture number `row` of those it knows; false behind the last. NULL: not a list. */
     bool (*at)(nas_evaluator *, size_t row, nas_arch *arch);
-    /* values: (n, m) for the wanted metrics, which are rows of `metrics`; states: [n]. May be
-     * called from one thread only, and uses threads of its own. */
+    /* values: (n, m) for the wanted metrics, which are rows of `metrics`; states: [n]. May use
+     * threads of its own. NAS_EMPTY without a sentence: limits.stop came first. */
     nas_status (*evaluate)(nas_evaluator *, const nas_arch *, size_t n, const size_t *metric,
                            size_t m, double *values, nas_row_state *states, nas_err *);
 } nas_evaluator_type;
@@ -39,17 +49,21 @@ struct nas_evaluator {
     const nas_task *task;
     const nas_metric *metrics; /* [n_metrics] that it knows, set by open */
     size_t n_metrics;
+    nas_evaluator_limits limits;
+    char why[200]; /* the last row that failed did so; empty: unknown */
     void *state;
 };
 
 /* Opens "NAME" or "NAME:ARGUMENT". NAS_USAGE for an unknown name. */
 nas_status nas_evaluator_open(nas_evaluator *evaluator, const nas_space *space,
-                              const nas_task *task, const char *source, nas_err *err);
+                              const nas_task *task, const nas_evaluator_limits *limits,
+                              const char *source, nas_err *err);
 void nas_evaluator_close(nas_evaluator *evaluator);
 
 enum { NAS_SOURCES_MOST = 16, NAS_WANTED_MOST = 2 * NAS_OBJECTIVE_MOST };
 
 typedef struct {
+    nas_evaluator_limits limits; /* of all that are added later */
     nas_evaluator source[NAS_SOURCES_MOST];
     size_t n_source;
     nas_metric wanted[NAS_WANTED_MOST]; /* name, unit and direction as their source says */

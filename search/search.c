@@ -297,7 +297,7 @@ static void open_loop(loop *l, nas_search *s, nas_run *run)
     size_t wanted = s->sources->n_wanted;
     *l = (loop){.s = s, .run = run, .seed = nas_rng_seed(s->seed), .archive.m = s->m};
     l->searcher = (nas_searcher){s->searcher, s->searcher->open(&setup, s->options)};
-    l->want = s->searcher->steady ? 1 : s->population;
+    l->want = !s->searcher->steady ? s->population : s->batch ? s->batch : 1;
     l->batch = nas_zalloc(l->want, sizeof *l->batch);
     l->member = nas_zalloc(l->want, sizeof *l->member);
     l->values = nas_zalloc(l->want * wanted, sizeof *l->values);
@@ -330,6 +330,11 @@ static void close_loop(loop *l)
     free(l->state);
 }
 
+static nas_status worse(nas_status a, nas_status b)
+{
+    return a != NAS_OK ? a : b;
+}
+
 nas_status nas_search_run(nas_search *s, nas_run *run, nas_err *err)
 {
     loop l;
@@ -339,17 +344,15 @@ nas_status nas_search_run(nas_search *s, nas_run *run, nas_err *err)
     while (status == NAS_OK && l.total < s->budget && s->end == NAS_SEARCH_BUDGET) {
         size_t n = ask(&l);
         status = evaluate(&l, n, err);
-        if (status != NAS_OK) {
-            if (l.grouped > 0)
-                commit(&l, NULL); /* an evaluator that breaks loses its own batch only */
-            break;
-        }
-        tell(&l, n);
+        if (status == NAS_OK)
+            tell(&l, n);
         if (s->stop && *s->stop)
             s->end = NAS_SEARCH_STOPPED;
-        bool last = l.total == s->budget || s->end != NAS_SEARCH_BUDGET;
+        if (status == NAS_EMPTY) /* stopped in the middle of a batch, which is lost */
+            status = NAS_OK;
+        bool last = l.total == s->budget || s->end != NAS_SEARCH_BUDGET || status != NAS_OK;
         if (l.grouped >= group || (last && l.grouped > 0))
-            status = commit(&l, err);
+            status = worse(status, commit(&l, err));
     }
     close_loop(&l);
     return status;

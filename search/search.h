@@ -35,6 +35,7 @@ typedef struct {
     const nas_searcher_type *searcher;
     const double *options; /* the searcher's */
     size_t population;
+    size_t batch; /* rows that a steady searcher is asked for at once; 0: one */
     uint64_t budget, seed;
     const double *reference; /* [m] of the hypervolume in own units, or NULL */
     bool by_string;          /* only equal strings are the same, not relabelings */

@@ -189,8 +189,7 @@ static void look_back(const nas_decoder *d, size_t layer, size_t first, size_t i
         rows->softmax(score, seen, 1 / sqrtf((float)h));
         memset(mix, 0, h * sizeof *mix);
         for (size_t t = 0; t < seen; t++)
-            for (size_t j = 0; j < h; j++)
-                mix[j] += score[t] * v[(size_t)path[t] * 2 * width + j];
+            rows->add_scaled(mix, score[t], v + (size_t)path[t] * 2 * width, h);
     }
 }
 

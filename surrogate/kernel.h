@@ -43,6 +43,7 @@ typedef struct {
     void (*norm_back)(const float *x, const float *w, const float *dy, const float *stat, size_t n,
                       float *dx);
     float (*dot)(const float *a, const float *b, size_t n);
+    void (*add_scaled)(float *y, float scale, const float *x, size_t n); /* y += scale * x */
 } nas_rows;
 
 typedef struct {

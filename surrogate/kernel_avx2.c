@@ -19,7 +19,7 @@ static bool available(void)
 }
 
 static const nas_product product = {packed_size, pack, run};
-static const nas_rows rows = {softmax, softmax_again, norm, norm_back, dot};
+static const nas_rows rows = {softmax, softmax_again, norm, norm_back, dot, add_scaled};
 /* The inputs rounded to bf16, as the paths with bf16 instructions do. */
 static void pack_rounded(size_t k, size_t n, nas_view b, float *packed)
 {

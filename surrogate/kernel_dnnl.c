@@ -128,7 +128,7 @@ static bool make_product(plan *p, matrix_desc *a, matrix_desc *b, matrix_desc *c
 
 static bool make_plan(plan *p, size_t k, size_t n)
 {
-    matrix_desc a, b, c, plain;
+    matrix_desc a = {0}, b = {0}, c = {0}, plain = {0};
     *p = (plan){.k = k, .n = n};
     p->a_data = lines(TILE * k * sizeof *p->a_data);
     p->plain_data = lines(k * n * sizeof *p->plain_data);

@@ -90,7 +90,13 @@ static float dot(const float *a, const float *b, size_t n)
     return sum;
 }
 
+static void add_scaled(float *y, float scale, const float *x, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        y[i] += scale * x[i];
+}
+
 static const nas_product product = {packed_size, pack, run};
-static const nas_rows rows = {softmax, softmax_again, norm, norm_back, dot};
+static const nas_rows rows = {softmax, softmax_again, norm, norm_back, dot, add_scaled};
 
 const nas_kernels nas_kernels_generic = {"generic", always, &product, &product, &rows};

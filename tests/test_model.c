@@ -88,6 +88,10 @@ static void check_rows(const nas_kernels *kernels, size_t n)
     kernels->rows->norm_back(x, w, b, stat, n, y);
     plain->rows->norm_back(x, w, b, stat, n, z);
     assert_true(distance(y, z, n) < 1e-5 * (1 + fabs((double)stat[1])));
+    memcpy(z, y, n * sizeof *y);
+    kernels->rows->add_scaled(y, 0.3f, w, n);
+    plain->rows->add_scaled(z, 0.3f, w, n);
+    assert_true(distance(y, z, n) < 1e-5 * (1 + fabs((double)stat[1])));
     assert_true(fabsf(kernels->rows->dot(x, w, n) - plain->rows->dot(x, w, n)) < 1e-5f * (float)n);
     free(x);
     free(w);

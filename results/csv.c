@@ -133,7 +133,10 @@ static bool read_header(reader *r, nas_err *err)
     r->seen.name = nas_alloc(2 * r->n * sizeof *r->seen.name);
     r->seen.field = r->seen.name + r->n;
     for (size_t i = 0; i < r->n; i++) {
-        const char *name = r->seen.name[i] = r->header.data + r->start[i];
+        const char *name = r->header.data + r->start[i];
+        if (i == 0 && !strncmp(name, "\357\273\277", 3)) /* a byte order mark */
+            name += 3;
+        r->seen.name[i] = name;
         if (!*name)
             nas_fail(err, NAS_FAILED, "%s, line 1, column %zu has no name", r->seen.path, i + 1);
         for (size_t j = 0; j < i; j++)

@@ -44,6 +44,7 @@ static void test_rows(void **state)
     nas_csv *csv = nas_csv_open(path, &err);
     assert_non_null(csv);
     assert_int_equal(csv->columns, 3);
+    assert_string_equal(csv->name[0], "name");
     assert_string_equal(csv->name[1], "a \"b\", c");
     size_t column;
     assert_int_equal(nas_csv_need(csv, "v", &column, NULL), NAS_OK);

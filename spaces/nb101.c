@@ -264,8 +264,12 @@ static void put_sorted(nas_bytes *text, hex *hash, unsigned mask, const char *be
         if (mask >> v & 1)
             memcpy(sorted[n++], hash[v], sizeof(hex));
     qsort(sorted, (size_t)n, sizeof(hex), compare_hex);
-    for (int i = 0; i < n; i++)
-        nas_bytes_print(text, "%s%s%s%s", i ? between : "", before, sorted[i], after);
+    for (int i = 0; i < n; i++) {
+        nas_bytes_puts(text, i ? between : "");
+        nas_bytes_puts(text, before);
+        nas_bytes_put(text, sorted[i], sizeof(hex) - 1);
+        nas_bytes_puts(text, after);
+    }
 }
 
 static void first_hashes(const cell *c, const unsigned *in, hex *h)
@@ -288,7 +292,8 @@ static void hash_round(const cell *c, const unsigned *in, hex *h, nas_bytes *tex
         put_sorted(text, h, in[v], "", "", "");
         nas_bytes_putc(text, '|');
         put_sorted(text, h, c->out[v], "", "", "");
-        nas_bytes_print(text, "|%s", h[v]);
+        nas_bytes_putc(text, '|');
+        nas_bytes_puts(text, h[v]);
         MD5Data((const uint8_t *)text->data, text->size, next[v]);
     }
     memcpy(h, next, (size_t)c->n * sizeof *h);

@@ -82,10 +82,13 @@ void nas_run_end_generation(nas_run *run, const nas_run_step *step)
     run->n_committed = run->n;
 }
 
-void nas_run_set_values(nas_run *run, size_t row, const double *value)
+void nas_run_set_numbers(nas_run *run, size_t row, const nas_run_row *numbers)
 {
+    size_t m = run->info.n_metric;
     assert(row < run->n_committed);
-    memcpy(run->value + row * run->info.n_metric, value, run->info.n_metric * sizeof *value);
+    run->row[row].feasible = numbers->feasible;
+    run->row[row].violation = numbers->violation;
+    memcpy(run->value + row * m, numbers->value, m * sizeof *run->value);
 }
 
 void nas_run_set_reference(nas_run *run, const double *reference)

@@ -83,8 +83,9 @@ void nas_run_close(nas_run *run);
 
 /* Adds a row to the generation in flight; returns its number, which is its id. */
 size_t nas_run_add(nas_run *run, const nas_run_row *row);
-/* Replaces the values (n_metric) of a committed row, in memory and in later snapshots. */
-void nas_run_set_values(nas_run *run, size_t row, const double *value);
+/* Replaces feasible, violation and value (n_metric) of a committed row by those of numbers, in
+ * memory and in later snapshots. */
+void nas_run_set_numbers(nas_run *run, size_t row, const nas_run_row *numbers);
 /* Fixes the reference point (n_objective, own units); stored with the next commit. */
 void nas_run_set_reference(nas_run *run, const double *reference);
 /* Forgets the generations from that one on, which a longer run does anew. The disk keeps them until

@@ -28,6 +28,8 @@ static const nas_option OPTIONS[] = {
     {"retries", 0, "N", "of a command source for one architecture (default 2)", NAS_OPTION_U64},
     {"constraint", 0, "C", "as 'latency:raspi4<=10', repeatable", NAS_OPTION_LIST},
     {"reference", 0, "R1,R2", "reference point of the hypervolume, own units", NAS_OPTION_TEXT},
+    {"verify", 0, "SOURCE[,K=N]", "at the end, measure the front (or the N best by rank) too",
+     NAS_OPTION_LIST},
     {"init", 0, "FILE", "architectures to start from, one a line", NAS_OPTION_TEXT},
     {"unique", 0, "BY", "class (default: no relabelings) or string", NAS_OPTION_TEXT},
     NAS_OPTION_SEED,
@@ -43,7 +45,7 @@ static const nas_option OPTIONS[] = {
 /* Everything that the command line says, read and checked. */
 typedef struct {
     nas_search search;
-    nas_sources sources;
+    nas_sources sources, verify;
     nas_metric objective[NAS_OBJECTIVE_MOST];
     nas_constraint constraint[NAS_OBJECTIVE_MOST];
     size_t constraint_column[NAS_OBJECTIVE_MOST];
@@ -120,6 +122,49 @@ static nas_status read_constraints(settings *s, const nas_options *o, nas_err *e
     s->search.constraint = s->constraint;
     s->search.constraint_column = s->constraint_column;
     s->search.n_constraint = n;
+    return NAS_OK;
+}
+
+/* "SOURCE" or "SOURCE,K=N". */
+static nas_status add_verify(settings *s, const char *text, nas_err *err)
+{
+    char *source = nas_strdup(text), *comma = strrchr(source, ',');
+    uint64_t best = 0;
+    nas_status status = NAS_OK;
+    if (comma && !strncmp(comma, ",K=", 3)) {
+        *comma = '\0';
+        if (!nas_read_u64(comma + 3, &best) || best == 0)
+            status = nas_fail(err, NAS_USAGE, "'%s' in --verify is not a number of rows above 0",
+                              comma + 3);
+        s->search.verify_best = best;
+    }
+    if (status == NAS_OK)
+        status = nas_sources_add(&s->verify, s->search.space, s->search.task, source, err);
+    free(source);
+    return status;
+}
+
+static nas_status read_verify(settings *s, const nas_options *o, nas_err *err)
+{
+    const char *text;
+    nas_sources *v = &s->verify;
+    v->limits = s->sources.limits;
+    for (size_t i = 0; (text = nas_options_nth(o, "verify", i)); i++)
+        if (add_verify(s, text, err) != NAS_OK)
+            return err->code;
+    if (v->n_source == 0)
+        return NAS_OK;
+    s->search.verify = v;
+    for (size_t i = 0; i < s->sources.n_wanted; i++) {
+        const nas_metric *metric = &s->sources.wanted[i];
+        if (nas_sources_need(v, metric, 1, NULL) != NAS_OK)
+            continue; /* not measured: the search's number stands */
+        if (strcmp(v->wanted[v->n_wanted - 1].unit, metric->unit))
+            return nas_fail(err, NAS_USAGE, "--verify measures %s in '%s', but the search in '%s'",
+                            metric->name, v->wanted[v->n_wanted - 1].unit, metric->unit);
+    }
+    if (v->n_wanted == 0)
+        return nas_fail(err, NAS_USAGE, "no --verify source knows a metric of this search");
     return NAS_OK;
 }
 
@@ -208,7 +253,8 @@ static nas_status read_settings(settings *s, const nas_options *o, nas_err *err)
     if (nas_command_threads(o, err) != NAS_OK)
         return err->code;
     nas_status (*const steps[])(settings *, const nas_options *, nas_err *) = {
-        read_searcher, read_sources, read_objectives, read_constraints, read_reference, read_init};
+        read_searcher, read_sources,   read_objectives, read_constraints,
+        read_verify,   read_reference, read_init};
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
         if (steps[i](s, o, err) != NAS_OK)
             return err->code;
@@ -256,16 +302,42 @@ static char *config_text(const settings *s)
     json_object_set_new(config, "budget", json_integer((json_int_t)q->budget));
     json_object_set_new(config, "seed", json_sprintf("%llu", (unsigned long long)q->seed));
     json_object_set_new(config, "unique", json_string(q->by_string ? "string" : "class"));
+    json_t *verify = json_array();
+    for (size_t i = 0; i < s->verify.n_source; i++)
+        json_array_append_new(verify, json_string(s->verify.source[i].type->name));
+    json_object_set_new(config, "verify", verify);
+    json_object_set_new(config, "verify_best", json_integer((json_int_t)q->verify_best));
     json_object_set_new(config, "init", json_integer((json_int_t)q->n_init));
     char *text = json_dumps(config, JSON_INDENT(2));
     json_decref(config);
     return text;
 }
 
+/* The wanted metrics, then "M_predicted" for each that is verified. *n: how many. */
+static nas_status list_metrics(const settings *s, nas_metric *list, size_t *n, nas_err *err)
+{
+    *n = s->sources.n_wanted;
+    memcpy(list, s->sources.wanted, *n * sizeof *list);
+    for (size_t j = 0; j < s->verify.n_wanted; j++) {
+        char name[NAS_METRIC_NAME + 16];
+        nas_metric *metric = &list[(*n)++];
+        snprintf(name, sizeof name, "%s_predicted", s->verify.wanted[j].name);
+        if (nas_metric_make(metric, name, err) != NAS_OK)
+            return err->code;
+        metric->direction = NAS_NO_DIRECTION;
+        memcpy(metric->unit, s->verify.wanted[j].unit, sizeof metric->unit);
+    }
+    return NAS_OK;
+}
+
 static nas_status open_run(settings *s, const nas_options *o, nas_run **run, nas_err *err)
 {
-    double lower[NAS_WANTED_MOST], upper[NAS_WANTED_MOST];
-    for (size_t i = 0; i < s->sources.n_wanted; i++) {
+    double lower[NAS_SEARCH_METRICS], upper[NAS_SEARCH_METRICS];
+    nas_metric metrics[NAS_SEARCH_METRICS];
+    size_t n_metric;
+    if (list_metrics(s, metrics, &n_metric, err) != NAS_OK)
+        return err->code;
+    for (size_t i = 0; i < n_metric; i++) {
         lower[i] = -INFINITY;
         upper[i] = INFINITY;
     }
@@ -280,8 +352,8 @@ static nas_status open_run(settings *s, const nas_options *o, nas_run **run, nas
                                .seed = s->search.seed,
                                .config = config,
                                .provenance = provenance,
-                               .metric = s->sources.wanted,
-                               .n_metric = s->sources.n_wanted,
+                               .metric = metrics,
+                               .n_metric = n_metric,
                                .n_objective = s->search.m,
                                .lower = lower,
                                .upper = upper};
@@ -396,6 +468,33 @@ static nas_status tell_infeasible(const nas_run *run, nas_err *err)
                     least, arch);
 }
 
+/* What was measured, and how far off the search's own numbers were. */
+static nas_status tell_verified(const settings *s, const nas_run *run, nas_err *err)
+{
+    const nas_search *q = &s->search;
+    bool *on_front = nas_zalloc(nas_run_rows(run) + 1, sizeof *on_front);
+    size_t front = nas_run_front(run, on_front);
+    free(on_front);
+    fprintf(stderr, "%zu verified, front %zu", q->verified, front);
+    for (size_t j = 0; j < s->verify.n_wanted; j++) {
+        size_t own = nas_search_verified_metric(q, j), n = 0;
+        double sum = 0;
+        for (size_t i = 0; i < nas_run_rows(run); i++) {
+            const double *value = nas_run_get_row(run, i).value;
+            double off = fabs(value[own] - value[s->sources.n_wanted + j]);
+            sum += isnan(off) ? 0 : off;
+            n += !isnan(off);
+        }
+        if (n > 0)
+            fprintf(stderr, ", %s off by %.4g %s on average", s->verify.wanted[j].name,
+                    sum / (double)n, s->verify.wanted[j].unit);
+    }
+    fputc('\n', stderr);
+    return front ? NAS_OK
+                 : nas_fail(err, NAS_EMPTY, "of %zu verified architectures none is feasible",
+                            q->verified);
+}
+
 static nas_status tell_end(const settings *s, const nas_run *run, nas_err *err)
 {
     const nas_search *q = &s->search;
@@ -418,7 +517,9 @@ static nas_status tell_end(const settings *s, const nas_run *run, nas_err *err)
         return (nas_status)(128 + stop_signal);
     if (nas_run_rows(run) == 0)
         return nas_fail(err, NAS_EMPTY, "the sources know no architecture of %s", q->space->name);
-    return last && last->front_size > 0 ? NAS_OK : tell_infeasible(run, err);
+    if (!last || last->front_size == 0)
+        return tell_infeasible(run, err);
+    return q->verify ? tell_verified(s, run, err) : NAS_OK;
 }
 
 static nas_status run(nas_options *o, nas_err *err)
@@ -444,6 +545,8 @@ static nas_status run(nas_options *o, nas_err *err)
     status = nas_search_run(&s.search, file, err);
     if (p.bar)
         fputc('\n', stderr);
+    if (status == NAS_OK && s.search.verify && s.search.end != NAS_SEARCH_STOPPED)
+        status = nas_search_verify(&s.search, file, err);
     if (status == NAS_OK)
         status = s.search.end == NAS_SEARCH_STOPPED ? nas_run_snapshot(file, err)
                                                     : nas_run_finish(file, err);
@@ -452,6 +555,7 @@ static nas_status run(nas_options *o, nas_err *err)
 out:
     nas_run_close(file);
     nas_sources_close(&s.sources);
+    nas_sources_close(&s.verify);
     free(s.init);
     return status;
 }
@@ -466,6 +570,7 @@ const nas_command nas_command_search = {
     "nothing and is passed over. CMD reads lines as {\"space\": …, \"task\": …, \"arch\": …,\n"
     "\"metrics\": [\"accuracy\"]} and answers each with a line as {\"accuracy\": 93.1}.\n"
     "The same seed gives the same file for any number of threads; a run that was stopped\n"
-    "goes on with --resume, also with a larger --budget.",
+    "goes on with --resume, also with a larger --budget. With --verify a metric M holds what was\n"
+    "measured and M_predicted what the search was told; only measured rows make the front.",
     OPTIONS,
     run};

@@ -2,6 +2,7 @@
 
 #include "results/hypervolume.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -18,12 +19,13 @@ typedef struct {
     nas_arena *text;
     const char **arch;    /* [n] */
     nas_row_state *state; /* [n] */
-    double *value;        /* (n, wanted) */
+    double *value;        /* (n, metrics) */
 } stored_rows;
 
 typedef struct {
     nas_search *s;
     nas_run *run;
+    size_t metrics; /* of a row of the run: wanted ones, then predicted ones */
     nas_searcher searcher;
     nas_rng seed;
     nas_arch_set seen;   /* classes that have a row or are in the batch */
@@ -146,7 +148,10 @@ static nas_status recall(loop *l, size_t n, size_t *known, nas_err *err)
                               "its sources or settings have changed",
                               row, l->stored.arch[row], text.data);
         l->state[k] = l->stored.state[row];
-        memcpy(l->values + k * wanted, l->stored.value + row * wanted, wanted * sizeof(double));
+        const double *from = l->stored.value + row * l->metrics;
+        memcpy(l->values + k * wanted, from, wanted * sizeof *from);
+        for (size_t j = 0; wanted + j < l->metrics; j++)
+            l->values[k * wanted + nas_search_verified_metric(l->s, j)] = from[wanted + j];
     }
     nas_bytes_clear(&text);
     *known = k;
@@ -170,7 +175,7 @@ static nas_status evaluate(loop *l, size_t n, nas_err *err)
 
 /* ---- tell, archive ---- */
 
-static double violation_of(const nas_search *s, const double *values)
+double nas_search_violation(const nas_search *s, const double *values)
 {
     double sum = 0;
     for (size_t i = 0; i < s->n_constraint; i++)
@@ -186,21 +191,36 @@ static nas_member make_member(const loop *l, size_t k)
                          .id = (int64_t)(l->total + k),
                          .parent = l->batch[k].parent[0],
                          .failed = l->state[k] != NAS_ROW_OK};
-    member.violation = member.failed ? NAN : violation_of(s, values);
+    member.violation = member.failed ? NAN : nas_search_violation(s, values);
     memcpy(member.f, values, s->m * sizeof *values);
     nas_objectives_minimise(member.f, 1, s->sources->wanted, s->m);
     return member;
 }
 
+/* The numbers of a row: a metric that is to be verified has what was measured before, or none, and
+ * what the search was told stands beside it. */
+static void fill_values(const loop *l, size_t k, double *out)
+{
+    size_t wanted = l->s->sources->n_wanted, row = l->total + k;
+    memcpy(out, l->values + k * wanted, wanted * sizeof *out);
+    for (size_t j = 0; wanted + j < l->metrics; j++) {
+        size_t own = nas_search_verified_metric(l->s, j);
+        out[wanted + j] = out[own];
+        out[own] = row < l->stored.n ? l->stored.value[row * l->metrics + own] : NAN;
+    }
+}
+
 static void add_row(loop *l, size_t k, bool feasible, nas_bytes *text)
 {
     const nas_search *s = l->s;
+    double values[NAS_SEARCH_METRICS];
+    fill_values(l, k, values);
     nas_run_row row = {.parent1 = l->batch[k].parent[0],
                        .parent2 = l->batch[k].parent[1],
                        .state = l->state[k],
                        .feasible = feasible,
                        .violation = l->member[k].violation,
-                       .value = l->values + k * s->sources->n_wanted};
+                       .value = values};
     nas_bytes_reset(text);
     nas_space_print(s->space, &l->batch[k].arch, text);
     row.arch = text->data;
@@ -269,17 +289,16 @@ static nas_status commit(loop *l, nas_err *err)
 static nas_status open_stored(loop *l, nas_err *err)
 {
     stored_rows *stored = &l->stored;
-    size_t wanted = l->s->sources->n_wanted;
     stored->n = l->kept = nas_run_rows(l->run);
     stored->text = nas_arena_new();
     stored->arch = nas_alloc(stored->n * sizeof *stored->arch);
     stored->state = nas_alloc(stored->n * sizeof *stored->state);
-    stored->value = nas_alloc(stored->n * wanted * sizeof *stored->value);
+    stored->value = nas_alloc(stored->n * l->metrics * sizeof *stored->value);
     for (size_t i = 0; i < stored->n; i++) {
         nas_run_row row = nas_run_get_row(l->run, i);
         stored->arch[i] = nas_arena_copy(stored->text, row.arch, strlen(row.arch) + 1);
         stored->state[i] = row.state;
-        memcpy(stored->value + i * wanted, row.value, wanted * sizeof *row.value);
+        memcpy(stored->value + i * l->metrics, row.value, l->metrics * sizeof *row.value);
     }
     if (stored->n > l->s->budget)
         return nas_fail(err, NAS_USAGE, "the run has %zu rows already, more than a budget of %llu",
@@ -296,6 +315,8 @@ static void open_loop(loop *l, nas_search *s, nas_run *run)
     nas_search_setup setup = {s->space, s->m, s->population};
     size_t wanted = s->sources->n_wanted;
     *l = (loop){.s = s, .run = run, .seed = nas_rng_seed(s->seed), .archive.m = s->m};
+    l->metrics = wanted + (s->verify ? s->verify->n_wanted : 0);
+    assert(nas_run_get_info(run)->n_metric == l->metrics);
     l->searcher = (nas_searcher){s->searcher, s->searcher->open(&setup, s->options)};
     l->want = !s->searcher->steady ? s->population : s->batch ? s->batch : 1;
     l->batch = nas_zalloc(l->want, sizeof *l->batch);

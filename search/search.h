@@ -41,6 +41,8 @@ typedef struct {
     bool by_string;          /* only equal strings are the same, not relabelings */
     const nas_arch *init;    /* [n_init] evaluated first */
     size_t n_init;
+    nas_sources *verify;      /* wanted: what it measures of sources->wanted; NULL: nothing */
+    size_t verify_best;       /* how many rows; 0: the front */
     const volatile int *stop; /* non-zero: commit and return; may be NULL */
     void (*progress)(void *context, size_t rows, size_t front, double hypervolume);
     void *progress_context;
@@ -49,9 +51,24 @@ typedef struct {
     size_t failed;     /* rows without numbers */
     size_t duplicates; /* proposals of a class seen before */
     size_t unknown;    /* proposals that the sources have no numbers for */
+    size_t verified;   /* rows with measured values */
 } nas_search;
+
+/* Metrics of the run: sources->wanted, then, for each of verify->wanted, its "M_predicted". With a
+ * verify, a row of M itself has no number (NaN) until it is verified. */
+enum { NAS_SEARCH_METRICS = 2 * NAS_WANTED_MOST };
 
 /* Runs from the rows that `run` holds to the end; the run is committed but not finished. */
 nas_status nas_search_run(nas_search *search, nas_run *run, nas_err *err);
+
+/* Measures the best rows of a finished search, unless they have been: the front as predicted, or
+ * verify_best rows by rank, crowding distance and age. What was measured stays, in a snapshot after
+ * each batch. end may become NAS_SEARCH_STOPPED. */
+nas_status nas_search_verify(nas_search *search, nas_run *run, nas_err *err);
+
+/* For both: the metric of sources->wanted that number j of verify->wanted is; the violation of
+ * constraints by values (wanted). */
+size_t nas_search_verified_metric(const nas_search *search, size_t j);
+double nas_search_violation(const nas_search *search, const double *values);
 
 #endif

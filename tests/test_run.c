@@ -440,7 +440,9 @@ static void test_contents(void **state)
     add_row(run, "not finite", INFINITY, 0.01, NAS_ROW_OK, true);
     add_row(run, "best again", 0.9, 0.5, NAS_ROW_OK, true);
     assert_int_equal(nas_run_commit(run, &(nas_run_step){8, 3, 1.5, 0.25}, NULL), NAS_OK);
-    nas_run_set_values(run, 1, (double[]){0.8, 0.6, 0.75});
+    const nas_run_row numbers = {
+        .feasible = false, .violation = 0.5, .value = (double[]){0.8, 0.6, 0.75}};
+    nas_run_set_numbers(run, 1, &numbers);
     nas_run_set_reference(run, (double[]){0.1, 2});
     assert_int_equal(nas_run_commit(run, &(nas_run_step){8, 3, 1.75, NAN}, NULL), NAS_OK);
     assert_int_equal(nas_run_finish(run, NULL), NAS_OK);
@@ -467,7 +469,9 @@ static void test_contents(void **state)
     assert_true(row.state == NAS_ROW_MISSING && !row.feasible && row.violation == 2);
     assert_true(isnan(row.value[0]) && row.value[1] == 0.01);
     assert_string_equal(row.arch, "");
-    assert_true(nas_run_get_row(run, 1).value[2] == 0.75);
+    row = nas_run_get_row(run, 1);
+    assert_true(row.value[2] == 0.75 && !row.feasible && row.violation == 0.5);
+    assert_string_equal(row.arch, "worse");
     bool on_front[8];
     assert_int_equal(nas_run_front(run, on_front), 3);
     for (size_t i = 0; i < 8; i++)

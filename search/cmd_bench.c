@@ -1,4 +1,5 @@
 /* naslm bench: methods side by side on the same numbers, many seeds each. */
+#include "search/cmd_bench.h"
 #include "results/disk.h"
 #include "search/bench_search.h"
 #include "search/command.h"
@@ -20,6 +21,7 @@ static const nas_option OPTIONS[] = {
      "objective, 50,100,200,500 for several",
      NAS_OPTION_TEXT},
     {"unique", 0, "BY", "string (default: the whole table) or class", NAS_OPTION_TEXT},
+    NAS_BENCH_PREDICTORS_OPTIONS,
     NAS_OPTION_THREADS,
     NAS_OPTION_FORMAT,
     {"output", 'o', "FILE.h5", "write the scores to an HDF5 file too", NAS_OPTION_TEXT},
@@ -161,21 +163,29 @@ static nas_status bench_search(const nas_options *o, nas_err *err)
 
 static nas_status run(nas_options *o, nas_err *err)
 {
-    if (nas_command_operands(o, 1, 1, "what to bench: search", err) != NAS_OK)
+    static const char *const kinds[] = {"search", "predictors"};
+    char hint[100];
+    if (nas_command_operands(o, 1, 1, "what to bench: search or predictors", err) != NAS_OK)
         return err->code;
     if (!strcmp(o->operand[0], "search"))
         return bench_search(o, err);
-    return nas_fail(err, NAS_USAGE, "'%s' is not a bench; there is: search", o->operand[0]);
+    if (!strcmp(o->operand[0], "predictors"))
+        return nas_bench_predictors_run(o, err);
+    return nas_fail(err, NAS_USAGE, "'%s' is not a bench; there are: search, predictors%s",
+                    o->operand[0], nas_hint(hint, sizeof hint, o->operand[0], kinds, 2));
 }
 
 const nas_command nas_command_bench = {
     "bench",
-    "search -s SPACE --objectives LIST... --from SOURCE... [--seeds N] [-o FILE.h5]",
-    "compare searchers over many seeds on numbers that are all known",
-    "One objective: best value after so many queries, and queries to the optimum. Several: share\n"
+    "search -s SPACE --objectives LIST... --from SOURCE... [--seeds N] [-o FILE.h5]\n"
+    "       naslm bench predictors --table T.h5 --metric M [--methods LIST] [--n LIST] [-o "
+    "FILE.h5]",
+    "compare searchers, or predictors, over many seeds on numbers that are all known",
+    "search: one objective: best value after so many queries, and queries to the optimum. Several: "
+    "share\n"
     "of the true front's hypervolume, IGD+ and additive epsilon, scaled by the true front's ideal\n"
     "and nadir point; networks at chance accuracy do not count. Columns: mean, standard "
     "deviation,\n"
-    "median, 10 % and 90 % quantile over the seeds.",
+    "median, 10 % and 90 % quantile over the seeds.\n\n" NAS_BENCH_PREDICTORS_DETAILS,
     OPTIONS,
     run};

@@ -16,7 +16,7 @@ B = build/$(FLAVOUR)
 DEPS_BUILD = gcc libc6-dev pkg-config protobuf-c-compiler libprotobuf-c-dev libonnx-dev libhdf5-dev \
 	libjansson-dev zlib1g-dev libmd-dev libdnnl-dev gnuplot-nox
 DEPS_TEST = libcmocka-dev python3-onnx python3-h5py python3-pandas python3-tables python3-scipy \
-	python3-torch hdf5-tools clang-format mandoc librsvg2-bin libnauty2-dev
+	python3-torch hdf5-tools clang-format libonnx-testdata mandoc librsvg2-bin libnauty2-dev
 missing = $(shell for p in $(1); do dpkg-query -W -f='$${Status}' $$p 2>/dev/null | \
 	grep -q 'ok installed' || echo $$p; done)
 
@@ -50,7 +50,7 @@ ifeq ($(FLAVOUR),asan)
 FLAVOUR_CFLAGS = -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 endif
 
-.PHONY: all demo check check-long run-tests tests asan bench layers tidy format install uninstall \
+.PHONY: all demo fuzz check check-long run-tests tests asan bench layers tidy format install uninstall \
 	deps clean help need-build examples FORCE
 .DELETE_ON_ERROR:
 
@@ -61,6 +61,7 @@ help:
 	@echo "make demo       install what is missing, build, run a search: front.h5 and front.svg"
 	@echo "make check      install what is missing, build, run all tests (check-long: slow ones too)"
 	@echo "make asan       all tests under the address and undefined-behaviour sanitizers"
+	@echo "make fuzz       libFuzzer on every foreign input, FUZZ_SECONDS each (needs clang)"
 	@echo "make bench      measure speed; make layers, tidy: style checks; make format: apply it"
 	@echo "make install    to DESTDIR and PREFIX; uninstall, deps, clean"
 
@@ -144,6 +145,10 @@ asan:
 
 bench: all $(BENCHES)
 	@NASLM=$(B)/naslm sh tests/bench.sh $(B)
+
+FUZZ_SECONDS ?= 60
+fuzz: tests
+	@sh tests/fuzz.sh $(FUZZ_SECONDS)
 
 layers:
 	@sh tests/layers.sh $(ROOMS)

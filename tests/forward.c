@@ -32,16 +32,16 @@ static int64_t dim_of(const nas_shape *s, int i)
 
 /* ---- windows ---- */
 
-static void add_row(float *restrict y, const float *restrict x, float w, int64_t from, int64_t to,
+static void add_row(double *restrict y, const float *restrict x, float w, int64_t from, int64_t to,
                     int64_t stride)
 {
     if (stride == 1)
 #pragma omp simd
         for (int64_t c = from; c < to; c++)
-            y[c] += w * x[c];
+            y[c] += (double)w * x[c];
     else
         for (int64_t c = from; c < to; c++)
-            y[c] += w * x[c * stride];
+            y[c] += (double)w * x[c * stride];
 }
 
 /* One output channel; the innermost loop runs along a row of the output. */
@@ -54,9 +54,7 @@ static void conv_channel(const work *k, int64_t oc)
     int64_t sh = number(k, NAS_CONV_STRIDES, 0, 1), sw = number(k, NAS_CONV_STRIDES, 1, 1);
     int64_t ph = number(k, NAS_CONV_PADS, 0, 0), pw = number(k, NAS_CONV_PADS, 1, 0);
     int64_t dh = number(k, NAS_CONV_DILATIONS, 0, 1), dw = number(k, NAS_CONV_DILATIONS, 1, 1);
-    float *y = k->y + oc * OH * OW;
-    for (int64_t i = 0; i < OH * OW; i++)
-        y[i] = k->w[1] ? k->w[1][oc] : 0;
+    double *y = nas_zalloc((size_t)(OH * OW), sizeof *y);
     for (int64_t ic = 0; ic < dim[1]; ic++)
         for (int64_t a = 0; a < dim[2]; a++)
             for (int64_t b = 0; b < dim[3]; b++) {
@@ -73,6 +71,9 @@ static void conv_channel(const work *k, int64_t oc)
                         add_row(y + r * OW, x + row * W - pw + b * dw, w, from, to, sw);
                 }
             }
+    for (int64_t i = 0; i < OH * OW; i++)
+        k->y[oc * OH * OW + i] = (float)(y[i] + (k->w[1] ? k->w[1][oc] : 0));
+    free(y);
 }
 
 static void conv(const work *k)

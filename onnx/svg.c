@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-enum { MARGIN = 16, TITLE = 30, ROW_WIDTH = 1500, HEADING = 34, TITLE_MOST = 40 };
+enum { MARGIN = 16, TITLE = 30, ROW_WIDTH = 1200, HEADING = 34, TITLE_MOST = 40 };
 
 typedef struct {
     nas_layout layout;
@@ -110,32 +110,33 @@ static void put_panel(nas_bytes *out, const nas_panels *panels, int p, const fra
     nas_bytes_puts(out, "</g>\n");
 }
 
-/* Frames from left to right in rows; returns the size of the whole. */
+/* The main graph on the left, the others beside it in rows; returns the size of the whole. */
 static void arrange(frame *frames, const nas_panels *panels, int *width, int *height)
 {
-    int x = MARGIN, y = HEADING, row = 0;
+    int left = MARGIN, x = MARGIN, y = HEADING, row = 0;
     nas_bytes title = {0};
-    *width = 0;
+    *width = *height = 0;
     for (size_t p = 0; p < panels->n; p++) {
         frame *f = &frames[p];
         nas_bytes_reset(&title);
         nas_panel_title(panels, &panels->panel[p], &title);
-        int name = (int)title.size * 8;
+        int name = (int)title.size * 9;
         nas_layout_make(&f->layout, panels, &panels->panel[p]);
         f->width = (f->layout.width > name ? f->layout.width : name) + 2 * MARGIN;
         f->height = TITLE + f->layout.layers * NAS_LAYER_PITCH;
-        if (x > MARGIN && x + f->width > ROW_WIDTH) {
-            x = MARGIN;
+        if (x > left && x + f->width > left + ROW_WIDTH) {
+            x = left;
             y += row + MARGIN;
             row = 0;
         }
         f->x = x;
         f->y = y;
         x += f->width + MARGIN;
-        row = f->height > row ? f->height : row;
+        left = p == 0 ? x : left;
+        row = p > 0 && f->height > row ? f->height : row;
         *width = x > *width ? x : *width;
+        *height = y + f->height + MARGIN > *height ? y + f->height + MARGIN : *height;
     }
-    *height = y + row + MARGIN;
     nas_bytes_clear(&title);
 }
 

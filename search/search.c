@@ -8,7 +8,6 @@
 
 enum {
     STEADY_COMMIT = 64,  /* rows that a steady-state searcher calls a generation */
-    ASKS = 256,          /* proposals of the searcher before the space is sampled instead */
     DRAWS = 2048,        /* samples before the space is enumerated, or given up */
     SCAN_MOST = 1 << 24, /* spaces of up to so many strings are enumerated */
 };
@@ -108,7 +107,7 @@ static bool propose(loop *l, uint64_t id, nas_proposal *out)
         if (is_fresh(l, &out->arch))
             return true;
     }
-    for (uint64_t t = 0; t < ASKS; t++) {
+    for (uint64_t t = 0; t < l->searcher.type->asks; t++) {
         nas_rng rng = nas_rng_child(&candidate, "ask", t);
         l->searcher.type->ask(l->searcher.state, &rng, out);
         if (is_fresh(l, &out->arch))

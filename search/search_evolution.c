@@ -88,6 +88,7 @@ const nas_searcher_type nas_searcher_evolution = {
     .summary = "regularised evolution (Real et al. 2019)",
     .steady = true,
     .population = 30,
+    .asks = 16,
     .options = OPTIONS,
     .open = open,
     .close = close,

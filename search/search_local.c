@@ -89,6 +89,7 @@ const nas_searcher_type nas_searcher_local = {
     .summary = "local search with restarts (White et al. 2021, Paquete et al. 2004)",
     .steady = true,
     .population = 1,
+    .asks = 256,
     .options = OPTIONS,
     .open = open,
     .close = close,

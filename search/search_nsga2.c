@@ -124,6 +124,7 @@ const nas_searcher_type nas_searcher_nsga2 = {
     .name = "nsga2",
     .summary = "NSGA-II (Deb et al. 2002)",
     .population = 20,
+    .asks = 16,
     .options = OPTIONS,
     .open = open,
     .close = close,

@@ -29,6 +29,7 @@ const nas_searcher_type nas_searcher_random = {
     .name = "random",
     .summary = "uniform sampling without replacement",
     .population = 64,
+    .asks = 16,
     .options = OPTIONS,
     .open = open,
     .close = free,

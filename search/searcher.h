@@ -44,6 +44,7 @@ typedef struct {
     const char *name, *summary;
     bool steady;       /* results are told one by one; else a population at a time */
     size_t population; /* default */
+    size_t asks;       /* proposals seen before, in a row, until the space is sampled instead */
     const nas_searcher_option *options; /* ends with a NULL name */
     void *(*open)(const nas_search_setup *setup, const double *options);
     void (*close)(void *state);

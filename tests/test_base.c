@@ -18,11 +18,26 @@ static void test_err_first_wins(void **state)
     assert_string_equal(err.text, "no 'x'");
     assert_int_equal(nas_fail_in(&err, "file:%d", 3), NAS_USAGE);
     assert_string_equal(err.text, "file:3: no 'x'");
-    char big[900];
+    char big[3000];
     memset(big, 'a', sizeof big - 1);
     big[sizeof big - 1] = '\0';
-    nas_fail_in(&err, "%s", big);
+    nas_fail_in(&err, "%s", big); /* the reason stays */
     assert_int_equal(strlen(err.text), sizeof err.text - 1);
+    assert_memory_equal(err.text, "aaaa", 4);
+    assert_string_equal(err.text + sizeof err.text - 1 - 15, ": file:3: no 'x'" + 1);
+    for (size_t i = 0; i + 2 < sizeof big; i += 2)
+        memcpy(big + i, "\xc3\xa9", 3);
+    for (int shift = 0; shift < 2; shift++) { /* no character is cut in two */
+        nas_err wide = {0};
+        nas_fail(&wide, NAS_FAILED, "%s%s", shift ? "x" : "", big);
+        for (size_t i = shift; wide.text[i] && wide.text[i] != ' '; i += 2)
+            assert_memory_equal(wide.text + i, "\xc3\xa9", 2);
+        assert_memory_equal(strrchr(wide.text, ' ') + 1, "\xc3\xa9", 2);
+    }
+    nas_err line = {0};
+    nas_fail(&line, NAS_FAILED, "a\nb\x7f");
+    assert_string_equal(line.text, "a?b?");
+    assert_int_equal(nas_fail_in(NULL, "x"), NAS_FAILED);
 }
 
 static void test_nearest(void **state)

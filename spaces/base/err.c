@@ -1,34 +1,69 @@
 #include "spaces/base/err.h"
 
+#include "spaces/base/mem.h"
+
 #include <ctype.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+static bool inside_character(char c)
+{
+    return ((unsigned char)c & 0xc0) == 0x80; /* UTF-8 */
+}
+
+/* What names the thing stands in front, the reason at the end: a middle that does not fit goes. */
+static void shorten(const char *whole, size_t length, char *text, size_t size)
+{
+    static const char gap[] = " ... ";
+    size_t tail = size / 2, head = size - tail - sizeof gap;
+    while (head > 0 && inside_character(whole[head]))
+        head--;
+    const char *end = whole + length - tail;
+    while (inside_character(*end))
+        end++;
+    snprintf(text, size, "%.*s%s%s", (int)head, whole, gap, end);
+}
 
 nas_status nas_fail(nas_err *err, nas_status code, const char *format, ...)
 {
-    if (err && err->code == NAS_OK) {
-        va_list args;
-        va_start(args, format);
-        vsnprintf(err->text, sizeof err->text, format, args);
-        va_end(args);
-        err->code = code;
-    }
-    return code;
+    if (!err || err->code != NAS_OK)
+        return code;
+    char *whole = NULL;
+    va_list args;
+    va_start(args, format);
+    int length = vasprintf(&whole, format, args);
+    va_end(args);
+    if (length < 0)
+        nas_out_of_memory(sizeof err->text);
+    else if ((size_t)length < sizeof err->text)
+        memcpy(err->text, whole, (size_t)length + 1);
+    else
+        shorten(whole, (size_t)length, err->text, sizeof err->text);
+    free(whole);
+    for (char *c = err->text; *c; c++)
+        if (iscntrl((unsigned char)*c))
+            *c = '?'; /* a newline would make two sentences of one */
+    return err->code = code;
 }
 
 nas_status nas_fail_in(nas_err *err, const char *format, ...)
 {
-    char old[sizeof err->text];
-    memcpy(old, err->text, sizeof old);
-    const int most = (int)sizeof err->text;
+    if (!err)
+        return NAS_FAILED;
+    const nas_err old = *err;
+    char *prefix = NULL;
     va_list args;
     va_start(args, format);
-    int n = vsnprintf(err->text, sizeof err->text, format, args);
+    if (vasprintf(&prefix, format, args) < 0)
+        nas_out_of_memory(sizeof err->text);
     va_end(args);
-    if (n >= 0 && n + 2 < most)
-        snprintf(err->text + n, (size_t)(most - n), ": %.*s", most - n - 3, old);
-    return err->code;
+    err->code = NAS_OK;
+    nas_fail(err, old.code, "%s: %s", prefix, old.text);
+    free(prefix);
+    return old.code;
 }
 
 enum { WORD_MAX = 64 };

@@ -21,14 +21,16 @@ typedef enum {
 
 typedef struct {
     nas_status code;
-    char text[500]; /* one sentence without a final newline; empty while code is NAS_OK */
+    char text[1000]; /* one sentence without a newline; empty while code is NAS_OK */
 } nas_err;
 
-/* Fills err unless it is NULL or already filled; returns code. */
+/* Fills err unless it is NULL or already filled; returns code. A sentence that is too long loses
+ * its middle; control characters of what it names become '?'. */
 __attribute__((format(printf, 3, 4))) nas_status nas_fail(nas_err *err, nas_status code,
                                                           const char *format, ...);
 
-/* Puts "prefix: " before the sentence that err holds and returns its code. */
+/* Puts "prefix: " before the sentence that err holds and returns its code; NAS_FAILED when err is
+ * NULL. */
 __attribute__((format(printf, 2, 3))) nas_status nas_fail_in(nas_err *err, const char *format, ...);
 
 /* The entry of list nearest to word by edit distance, or NULL when none is near enough to be meant.

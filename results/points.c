@@ -1,11 +1,9 @@
 #include "results/points.h"
 
-#include "spaces/base/mem.h"
+#include "spaces/base/lines.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -60,27 +58,18 @@ static nas_status read_line(reader *r, char *text, nas_err *err)
 
 nas_status nas_points_read(nas_points *points, const char *path, nas_err *err)
 {
-    bool standard = !strcmp(path, "-");
-    FILE *file = standard ? stdin : fopen(path, "r");
-    if (!file)
-        return nas_fail(err, NAS_FAILED, "cannot read '%s': %s", path, strerror(errno));
+    nas_lines lines = {0};
     *points = (nas_points){0};
-    reader r = {.points = points, .path = standard ? "standard input" : path};
-    char *line = NULL;
-    size_t cap = 0;
-    nas_status status = NAS_OK;
-    while (!status && getline(&line, &cap, file) >= 0) {
-        r.line++;
-        status = read_line(&r, line, err);
+    nas_status status = nas_lines_open(&lines, path, err);
+    reader r = {.points = points, .path = lines.name};
+    while (status == NAS_OK && (status = nas_lines_next(&lines, err)) == NAS_OK) {
+        r.line = lines.number;
+        status = read_line(&r, lines.text.data, err);
     }
-    if (!status && ferror(file))
-        status = nas_fail(err, NAS_FAILED, "cannot read '%s': %s", path, strerror(errno));
     end_set(&r);
-    if (!status && points->n == 0)
-        status = nas_fail(err, NAS_FAILED, "%s holds no point", r.path);
-    free(line);
-    if (!standard)
-        fclose(file);
+    if (status == NAS_EMPTY)
+        status = points->n ? NAS_OK : nas_fail(err, NAS_FAILED, "%s holds no point", r.path);
+    nas_lines_close(&lines);
     if (status)
         nas_points_clear(points);
     return status;

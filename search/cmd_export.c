@@ -81,10 +81,6 @@ static nas_status export_lines(const nas_options *o, const nas_space *space, con
         json_decref(line);
         puts(text);
         free(text);
-        if (ferror(stdout)) {
-            status = nas_fail(err, NAS_FAILED, "cannot write to standard output");
-            break;
-        }
     }
     nas_arch_input_clear(&input);
     nas_bytes_clear(&bytes);

@@ -207,31 +207,25 @@ static nas_status read_reference(settings *s, const nas_options *o, nas_err *err
     return nas_command_numbers(text, s->reference, s->search.m, "reference point", err);
 }
 
+/* One architecture a line; lines that are empty or begin with '#' say nothing. */
 static nas_status read_init(settings *s, const nas_options *o, nas_err *err)
 {
     const char *path = nas_options_text(o, "init", NULL);
-    FILE *file = path ? fopen(path, "r") : NULL;
-    if (!path)
-        return NAS_OK;
-    if (!file)
-        return nas_fail(err, NAS_FAILED, "cannot open '%s': %m", path);
-    char *line = NULL;
-    size_t cap = 0, number = 0;
-    for (ssize_t length; (length = getline(&line, &cap, file)) >= 0 && err->code == NAS_OK;) {
-        number++;
-        line[strcspn(line, "\r\n")] = '\0';
-        if (!*line || *line == '#')
+    nas_lines lines = {0};
+    nas_status status = path ? nas_lines_open(&lines, path, err) : NAS_EMPTY;
+    while (status == NAS_OK && (status = nas_lines_next(&lines, err)) == NAS_OK) {
+        const char *text = lines.text.data;
+        if (!*text || *text == '#')
             continue;
         s->init = nas_grow(s->init, &s->init_cap, s->search.n_init + 1, sizeof *s->init);
-        if (nas_space_parse(s->search.space, line, &s->init[s->search.n_init++], err) != NAS_OK) {
-            nas_fail_in(err, "%s, line %zu", path, number);
-            err->code = NAS_FAILED;
+        if (nas_space_parse(s->search.space, text, &s->init[s->search.n_init++], err) != NAS_OK) {
+            nas_fail_in(err, "%s, line %zu", lines.name, lines.number);
+            status = err->code = NAS_FAILED;
         }
     }
-    free(line);
-    fclose(file);
+    nas_lines_close(&lines);
     s->search.init = s->init;
-    return err->code;
+    return status == NAS_EMPTY ? NAS_OK : status;
 }
 
 static nas_status read_settings(settings *s, const nas_options *o, nas_err *err)

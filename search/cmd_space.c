@@ -81,7 +81,7 @@ static nas_status run_sample(nas_options *options, nas_err *err)
     nas_rng run = nas_rng_seed(nas_command_seed(options));
     nas_arch_set seen = {0};
     nas_bytes text = {0};
-    for (uint64_t i = 0, tries = 0; found < n && tries < UNIQUE_TRIES; i++) {
+    for (uint64_t i = 0, tries = 0; found < n && tries < UNIQUE_TRIES && !ferror(stdout); i++) {
         nas_rng rng = nas_rng_child(&run, "sample", i);
         nas_arch arch, key;
         nas_space_sample(space, &rng, &arch);
@@ -100,6 +100,8 @@ static nas_status run_sample(nas_options *options, nas_err *err)
     }
     nas_arch_set_clear(&seen);
     nas_bytes_clear(&text);
+    if (nas_command_output(err) != NAS_OK)
+        return err->code;
     if (found < n)
         return nas_fail(err, NAS_FAILED, "%s has no %llu different architectures, %llu were found",
                         space->name, (unsigned long long)n, (unsigned long long)found);
@@ -184,7 +186,7 @@ static nas_status print_children(nas_options *options, size_t parents, nas_err *
     uint64_t n = nas_options_u64(options, "number", 1);
     nas_rng run = nas_rng_seed(nas_command_seed(options));
     nas_bytes text = {0};
-    for (uint64_t i = 0; i < n; i++) {
+    for (uint64_t i = 0; i < n && !ferror(stdout); i++) {
         nas_rng rng = nas_rng_child(&run, parents == 1 ? "mutate" : "cross", i);
         if (parents == 1)
             nas_space_mutate(space, &rng, &parent[0], &child);
@@ -198,7 +200,7 @@ static nas_status print_children(nas_options *options, size_t parents, nas_err *
     if (parents == 1 && nas_arch_same(&parent[0], &child) && n)
         return nas_fail(err, NAS_FAILED, "'%s' has no neighbour in %s", options->operand[0],
                         space->name);
-    return NAS_OK;
+    return nas_command_output(err);
 }
 
 static nas_status run_mutate(nas_options *options, nas_err *err)

@@ -57,11 +57,11 @@ nas_status nas_command_numbers(const char *text, double *values, size_t n, const
 {
     size_t count = 0;
     for (const char *at = text;; at++) {
-        char word[64];
+        char word[400]; /* longer than any double written out */
         size_t length = strcspn(at, ",");
-        snprintf(word, sizeof word, "%.*s", (int)(length < 63 ? length : 63), at);
+        snprintf(word, sizeof word, "%.*s", (int)length, at);
         double value;
-        if (!nas_read_real(word, &value))
+        if (length >= sizeof word || !nas_read_real(word, &value))
             return nas_fail(err, NAS_USAGE, "'%s' in the %s '%s' is not a number", word, what,
                             text);
         if (count < n)
@@ -84,36 +84,38 @@ char *nas_command_provenance(void)
     return text.data;
 }
 
+nas_status nas_command_output(nas_err *err)
+{
+    return ferror(stdout) ? nas_fail(err, NAS_FAILED, "cannot write to standard output") : NAS_OK;
+}
+
 nas_status nas_arch_input_next(nas_arch_input *in, nas_arch *arch, nas_err *err)
 {
-    while (in->next < in->options->n_operand) {
+    nas_lines *lines = &in->lines;
+    nas_status status = nas_command_output(err);
+    while (status == NAS_OK && in->next < in->options->n_operand) {
         const char *operand = in->options->operand[in->next];
         if (strcmp(operand, "-")) {
             in->next++;
             return nas_space_parse(in->space, operand, arch, err);
         }
-        ssize_t length = getline(&in->text, &in->cap, stdin);
-        if (length < 0) {
+        if (!lines->file)
+            nas_lines_open(lines, "-", err);
+        status = nas_lines_next(lines, err);
+        if (status == NAS_EMPTY) {
             in->next++;
-            in->line = 0;
-            continue;
-        }
-        in->line++;
-        while (length > 0 && (in->text[length - 1] == '\n' || in->text[length - 1] == '\r'))
-            in->text[--length] = '\0';
-        if (length == 0)
-            continue;
-        if (nas_space_parse(in->space, in->text, arch, err) != NAS_OK) {
-            nas_fail_in(err, "standard input, line %zu", in->line);
+            status = NAS_OK;
+        } else if (status == NAS_OK && lines->text.size > 0) {
+            if (nas_space_parse(in->space, lines->text.data, arch, err) == NAS_OK)
+                return NAS_OK;
+            nas_fail_in(err, "%s, line %zu", lines->name, lines->number);
             return err->code = NAS_FAILED;
         }
-        return NAS_OK;
     }
-    return NAS_EMPTY;
+    return status == NAS_OK ? NAS_EMPTY : status;
 }
 
 void nas_arch_input_clear(nas_arch_input *input)
 {
-    free(input->text);
-    input->text = NULL;
+    nas_lines_close(&input->lines);
 }

@@ -8,6 +8,7 @@
 #ifndef NAS_COMMAND_H
 #define NAS_COMMAND_H
 
+#include "spaces/base/lines.h"
 #include "spaces/base/option.h"
 #include "spaces/space.h"
 
@@ -62,6 +63,8 @@ nas_status nas_command_threads(const nas_options *options, nas_err *err);
 nas_status nas_command_operands(const nas_options *options, size_t low, size_t high,
                                 const char *what, nas_err *err);
 
+/* NAS_FAILED once something could not be written to standard output. */
+nas_status nas_command_output(nas_err *err);
 /* Reads "1,2.5,3" as n finite numbers; NAS_USAGE naming both counts when there are more or fewer.
  */
 nas_status nas_command_numbers(const char *text, double *values, size_t n, const char *what,
@@ -73,13 +76,12 @@ char *nas_command_provenance(void);
 typedef struct {
     const nas_space *space;
     const nas_options *options;
-    size_t next; /* operand */
-    size_t line; /* of standard input, 0 before the first */
-    char *text;
-    size_t cap;
+    size_t next;     /* operand */
+    nas_lines lines; /* of standard input */
 } nas_arch_input;
 
-/* The next one: NAS_OK, NAS_EMPTY at the end, or a failure naming line or operand. */
+/* The next one: NAS_OK, NAS_EMPTY at the end, or a failure naming line or operand. There is none
+ * when standard output cannot be written any more. */
 nas_status nas_arch_input_next(nas_arch_input *input, nas_arch *arch, nas_err *err);
 void nas_arch_input_clear(nas_arch_input *input);
 

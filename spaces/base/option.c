@@ -63,6 +63,8 @@ static nas_status add_value(nas_options *options, const nas_option *option, cons
 {
     uint64_t whole;
     double real;
+    if (option->type != NAS_OPTION_FLAG && !*text)
+        return nas_fail(err, NAS_USAGE, "the value of option '--%s' is empty", option->name);
     if (option->type == NAS_OPTION_U64 && !nas_read_u64(text, &whole))
         return nas_fail(err, NAS_USAGE, "option '--%s' needs a whole number, not '%s'",
                         option->name, text);

@@ -3,8 +3,10 @@
 #include "search/command.h"
 
 #include <ctype.h>
+#include <fcntl.h>
 #include <malloc.h>
 #include <stdio.h>
+#include <unistd.h>
 
 /* clang-format off */
 #define LIST(X)                                                                                    \
@@ -102,8 +104,18 @@ static nas_status dispatch(int argc, char **argv)
     return unknown_command(argv[1]);
 }
 
+/* A closed descriptor would become that of the next file, and messages would land in a run. */
+static void fill_standard_streams(void)
+{
+    static const int wrong_way[] = {O_WRONLY, O_RDONLY, O_RDONLY}; /* using it still fails */
+    for (int fd = 0; fd < 3; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", wrong_way[fd]) != fd)
+            _exit(NAS_FAILED);
+}
+
 int main(int argc, char **argv)
 {
+    fill_standard_streams();
     mallopt(M_MMAP_THRESHOLD, 1 << 28); /* keep freed memory: graphs are made and freed by the */
     mallopt(M_TRIM_THRESHOLD, 1 << 28); /* thousand, and fresh pages cost more than they do */
     nas_status status = dispatch(argc, argv);

@@ -204,6 +204,61 @@ def hypervolume_of_point_files():
     refused("line 2", "hv", "nan.txt", "--reference", "4,4", code=1)
 
 
+NONE = "|none~0|+|none~0|none~1|+|none~0|none~1|none~2|"
+
+
+@case
+def standard_input_is_read_with_suspicion():
+    rows = csv.DictReader(io.StringIO(naslm("cost", "-s", "nb201", "-", "--format", "csv",
+                                            stdin=NONE + "\r\n\n" + NONE)[0]))
+    assert [r["arch"] for r in rows] == [NONE, NONE]
+    refused("standard input, line 2, column 3: a NUL byte", "canon", "-s", "nb201", "-", code=1,
+            stdin=NONE + "\nab\0c")
+    refused("line 1 is longer than", "cost", "-s", "nb201", "-", code=1, stdin="a" * 2_000_000)
+    refused("line 2 is longer than", "hv", "-", "--reference", "1,1", code=1,
+            stdin="0 0\n" + "1 " * 1_000_000)
+    with open("starts.txt", "w") as file:
+        file.write(NONE + "\n\0\n")
+    start = ["search", "-s", "nb201", "--objectives", "min:macs", "--from", "cost", "--init"]
+    refused("starts.txt, line 2, column 1: a NUL byte", *start, "starts.txt", code=1)
+    refused("cannot read .: Is a directory", *start, ".", code=1)
+    naslm(*start, "-", "--budget", 20, "-o", "start.h5", stdin=NONE + "\n")
+    assert json.loads(naslm("front", "start.h5", "--all", "--format", "json")[0])[0]["arch"] == NONE
+
+
+@case
+def sentences_stay_whole():
+    refused("architecture 'a?b?[0m' of nb201: column 1", "cost", "-s", "nb201", "a\nb\x1b[0m")
+    refused("No such file or directory", "cost", "x/" * 2000, code=1)
+    refused("the value of option '--output' is empty", "export", "-s", "nb201", NONE, "-o", "")
+    refused("is not a number", "hv", "-", "--reference", "0." + "1" * 500, code=2, stdin="0")
+
+
+@case
+def closed_streams_are_not_written_to_files():
+    for closed in ([0], [1], [2], [0, 1, 2]):
+        run = subprocess.run(
+            [tap.NASLM, "search", "-s", "nb201", "--objectives", "min:macs", "--from", "cost",
+             "--budget", "50", "-o", "closed.h5", "--force"],
+            preexec_fn=lambda: [os.close(fd) for fd in closed])
+        assert run.returncode == 0
+        naslm("check", "closed.h5")
+    for args in (["sample", "-s", "nb201"], ["cost", "-s", "nb201", NONE]):
+        run = subprocess.run([tap.NASLM, *args], preexec_fn=lambda: os.close(1))
+        assert run.returncode == 1
+
+
+@case
+def a_full_disk_ends_endless_output():
+    many = 2 ** 64 - 1
+    for args in (["sample", "-s", "nb201", "-n", many], ["mutate", "-s", "nb201", "-n", many, NONE],
+                 ["cross", "-s", "nb201", "-n", many, NONE, ARCH]):
+        with open("/dev/full", "w") as full:
+            done = subprocess.run([tap.NASLM, *map(str, args), "--seed", "1"], stdout=full,
+                                  stderr=subprocess.PIPE, text=True, timeout=60)
+        assert done.returncode == 1 and "cannot write to standard output" in done.stderr
+
+
 @case
 def a_full_disk_is_reported():
     if not os.path.exists("/dev/full"):

@@ -1,0 +1,198 @@
+/* search/searcher: constrained ranks against brute force, and searchers that are told the worst. */
+#include "search/searcher.h"
+
+#include "results/front.h"
+#include "search/archive.h"
+
+#include "tests/check.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* Few distinct values, so that ties and duplicates abound; a third each infeasible and failed. */
+static nas_member random_member(nas_rng *rng, int64_t id, size_t m, const nas_space *space)
+{
+    nas_member member = {.id = id, .parent = -1};
+    nas_space_sample(space, rng, &member.arch);
+    for (size_t k = 0; k < m; k++)
+        member.f[k] = (double)nas_rng_below(rng, 5) - 2;
+    if (nas_rng_below(rng, 20) == 0)
+        member.f[0] = nas_rng_below(rng, 2) ? INFINITY : -INFINITY;
+    uint64_t kind = nas_rng_below(rng, 6);
+    member.failed = kind == 0;
+    member.violation = kind == 1 ? (double)nas_rng_below(rng, 4) / 4 : 0;
+    if (kind == 2)
+        member.violation = INFINITY;
+    if (member.failed) {
+        member.violation = NAN;
+        for (size_t k = 0; k < m; k++)
+            member.f[k] = NAN;
+    }
+    return member;
+}
+
+/* The constrained rule in its plainest words. */
+static bool plainly_dominates(const nas_member *a, const nas_member *b, size_t m)
+{
+    if (a->failed || b->failed)
+        return !a->failed;
+    if (a->violation != b->violation)
+        return a->violation < b->violation;
+    bool better = false;
+    for (size_t k = 0; k < m; k++) {
+        if (a->f[k] > b->f[k])
+            return false;
+        better |= a->f[k] < b->f[k];
+    }
+    return better && a->violation == 0;
+}
+
+static void peel(const nas_member *member, size_t n, size_t m, uint32_t *rank)
+{
+    size_t left = n;
+    for (size_t i = 0; i < n; i++)
+        rank[i] = UINT32_MAX;
+    for (uint32_t r = 0; left; r++) {
+        bool here[64] = {false};
+        for (size_t i = 0; i < n; i++) {
+            here[i] = rank[i] == UINT32_MAX;
+            for (size_t j = 0; j < n && here[i]; j++)
+                here[i] = rank[j] != UINT32_MAX || (member[i].failed && member[j].failed) ||
+                          !plainly_dominates(&member[j], &member[i], m);
+        }
+        for (size_t i = 0; i < n; i++)
+            if (here[i]) {
+                rank[i] = r;
+                left--;
+            }
+    }
+}
+
+static void test_ranks(void **state)
+{
+    (void)state;
+    nas_rng rng = nas_rng_seed(1);
+    const nas_space *toy = nas_space_find("toy");
+    for (int round = 0; round < 3000; round++) {
+        nas_member member[40];
+        uint32_t rank[40], want[40];
+        double distance[40];
+        size_t n = nas_rng_below(&rng, 41), m = 1 + nas_rng_below(&rng, NAS_OBJECTIVE_MOST);
+        for (size_t i = 0; i < n; i++)
+            member[i] = random_member(&rng, (int64_t)i, m, toy);
+        nas_member_ranks(member, n, m, rank);
+        peel(member, n, m, want);
+        for (size_t i = 0; i < n; i++) {
+            assert_int_equal(rank[i], want[i]);
+            for (size_t j = 0; j < n; j++)
+                if (!member[i].failed || !member[j].failed)
+                    assert_int_equal(nas_member_dominates(&member[i], &member[j], m),
+                                     plainly_dominates(&member[i], &member[j], m));
+        }
+        nas_member_crowding(member, n, m, rank, distance);
+        for (size_t i = 0; i < n; i++)
+            assert_true(distance[i] >= 0); /* never NaN */
+    }
+}
+
+/* What failed or is infeasible is never better than what is feasible, whatever its numbers. */
+static void test_failed_is_worst(void **state)
+{
+    (void)state;
+    nas_member good = {.f = {1e300, 1e300}};
+    nas_member infeasible = {.f = {-INFINITY, -INFINITY}, .violation = 1e-300};
+    nas_member unknown = {.f = {-1, -1}, .violation = NAN};
+    nas_member failed = {.f = {-INFINITY, -INFINITY}, .failed = true, .violation = NAN};
+    const nas_member *order[] = {&good, &infeasible, &failed};
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++)
+            assert_int_equal(nas_member_dominates(order[i], order[j], 2), i < j);
+    assert_true(nas_member_dominates(&good, &unknown, 2));
+    assert_false(nas_member_dominates(&unknown, &good, 2));
+}
+
+/* Members of every kind in any proportion: what is asked for stays in the space, and ask changes
+ * nothing: the same numbers give the same proposal. */
+static void drive(const nas_searcher_type *type, const nas_space *space, int kind)
+{
+    double options[NAS_SEARCHER_OPTIONS];
+    nas_search_setup setup = {space, 2, 12};
+    nas_searcher_defaults(type, options);
+    void *state = type->open(&setup, options);
+    nas_rng rng = nas_rng_seed((uint64_t)kind);
+    int64_t id = 0;
+    for (int generation = 0; generation < 15; generation++) {
+        nas_member member[12];
+        size_t n = type->steady ? 1 : 12;
+        for (size_t i = 0; i < n; i++) {
+            nas_proposal first, again;
+            nas_rng same = rng;
+            type->ask(state, &rng, &first);
+            type->ask(state, &same, &again);
+            assert_true(nas_arch_same(&first.arch, &again.arch));
+            assert_true(nas_space_valid(space, &first.arch));
+            assert_true(first.parent[0] < id && first.parent[1] < id);
+            member[i] = random_member(&rng, id++, 2, space);
+            member[i].arch = first.arch;
+            member[i].parent = first.parent[0];
+            if (kind == 1) /* all failed */
+                member[i].failed = true;
+            if (kind == 2) { /* all infeasible, with numbers */
+                member[i].failed = false;
+                member[i].f[0] = member[i].f[1] = 1;
+                member[i].violation = 1 + (double)nas_rng_below(&rng, 3);
+            }
+        }
+        type->tell(state, member, n);
+    }
+    type->close(state);
+}
+
+static void test_any_news(void **state)
+{
+    (void)state;
+    for (int i = 0; i < nas_searcher_count(); i++)
+        for (int k = 0; k < nas_space_count(); k++)
+            for (int kind = 0; kind < 3; kind++)
+                drive(nas_searcher_types[i], nas_spaces[k], kind);
+}
+
+/* The archive against brute force over everything that was added, duplicates kept once each id. */
+static void test_archive(void **state)
+{
+    (void)state;
+    nas_rng rng = nas_rng_seed(3);
+    for (int round = 0; round < 500; round++) {
+        enum { N = 60 };
+        double f[N][4];
+        size_t m = 1 + nas_rng_below(&rng, 4), n = 0;
+        nas_archive archive = {.m = m};
+        for (size_t i = 0; i < N; i++) {
+            for (size_t k = 0; k < m; k++)
+                f[i][k] = (double)nas_rng_below(&rng, 6);
+            nas_archive_add(&archive, (int64_t)i, f[i]);
+        }
+        for (size_t i = 0; i < N; i++) {
+            bool best = true;
+            for (size_t j = 0; j < N; j++)
+                best &= !nas_front_dominates(f[j], f[i], m);
+            if (best) {
+                assert_true(n < archive.n && archive.id[n] == (int64_t)i);
+                assert_memory_equal(archive.f + n++ * m, f[i], m * sizeof(double));
+            }
+        }
+        assert_int_equal(n, archive.n);
+        nas_archive_clear(&archive);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_ranks),
+        cmocka_unit_test(test_failed_is_worst),
+        cmocka_unit_test(test_any_news),
+        cmocka_unit_test(test_archive),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

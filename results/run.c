@@ -142,6 +142,7 @@ nas_status nas_run_commit(nas_run *run, const nas_run_step *step, nas_err *err)
     nas_bytes_clear(&record);
     if (status)
         return status;
+    run->kept = run->journal_size;
     nas_run_end_generation(run, step);
     if (run->how.disk->now() - run->last_snapshot >= run->how.snapshot_seconds)
         status = nas_run_snapshot(run, err);
@@ -157,6 +158,7 @@ nas_status nas_run_snapshot(nas_run *run, nas_err *err)
     nas_bytes_clear(&bytes);
     run->last_snapshot = run->how.disk->now();
     run->rewrite &= status != NAS_OK;
+    run->kept = status ? run->kept : run->journal_size;
     return status;
 }
 
@@ -167,6 +169,7 @@ nas_status nas_run_finish(nas_run *run, nas_err *err)
         status =
             nas_fail(err, NAS_FAILED, "cannot remove '%s': %s", run->journal_path, strerror(errno));
     run->has_journal = status != NAS_OK;
+    run->kept = SIZE_MAX;
     return status;
 }
 
@@ -192,12 +195,26 @@ nas_run *nas_run_new(const nas_run_info *info)
     return run;
 }
 
+/* A writer that was refused, or committed nothing, leaves what it found. */
+static void restore_journal(nas_run *run)
+{
+    const nas_disk *disk = run->how.disk;
+    int failed = 0;
+    if (run->kept == 0)
+        failed = disk->unlink(run->journal_path);
+    else if (run->kept < run->journal_size)
+        failed = disk->ftruncate(run->fd, (off_t)run->kept);
+    (void)failed; /* then the journal says more than it must, nothing is lost */
+}
+
 void nas_run_close(nas_run *run)
 {
     if (!run)
         return;
-    if (run->fd >= 0)
+    if (run->fd >= 0) {
+        restore_journal(run);
         close(run->fd);
+    }
     nas_arena_free(run->text);
     free(run->path);
     free(run->journal_path);
@@ -275,10 +292,12 @@ static nas_status open_locked(nas_run *run, const nas_run_info *info, nas_run_mo
 {
     nas_bytes journal = {0}, record = {0};
     nas_status status = nas_disk_read(run->journal_path, &journal, err);
+    run->kept = !status && journal.size == 0 ? 0 : SIZE_MAX;
     if (!status)
         status = mode == NAS_RUN_RESUME ? continue_run(run, info, &journal, err)
                                         : clear_way(run, mode, &journal, err);
     if (!status) {
+        run->kept = run->journal_size;
         nas_run_adopt(run, info);
         if (run->journal_size == 0)
             nas_journal_begin(&record);
@@ -298,7 +317,9 @@ nas_status nas_run_open(nas_run **out, const char *path, const nas_run_info *inf
                         nas_run_mode mode, const nas_run_how *how, nas_err *err)
 {
     assert(info->n_objective > 0 && info->n_objective <= NAS_OBJECTIVE_MOST);
-    nas_status status = mode == NAS_RUN_NEW ? nas_disk_vacant(path, false, err) : NAS_OK;
+    nas_status status = NAS_OK;
+    if (mode != NAS_RUN_RESUME)
+        status = nas_disk_vacant(path, mode == NAS_RUN_FORCE, err);
     if (status)
         return status;
     nas_run *run = empty_run(path);

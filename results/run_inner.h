@@ -22,6 +22,7 @@ struct nas_run {
     nas_run_how how; /* from here on only in a writer */
     int fd;          /* of the journal, locked; -1 in a reader */
     size_t journal_size;
+    size_t kept; /* bytes of the journal that closing leaves; 0: it goes, SIZE_MAX: as it is */
     double last_sync, last_snapshot;
     bool rewrite; /* the disk has generations that were forgotten */
 };

@@ -40,7 +40,7 @@ static nas_status read_whole(const char *path, nas_bytes *bytes, nas_err *err)
     char piece[1 << 14];
     if (!file)
         return nas_fail(err, NAS_FAILED, "cannot open '%s': %s", path, strerror(errno));
-    for (size_t n; (n = fread(piece, 1, sizeof piece, file)) > 0;)
+    for (size_t n; bytes->size <= INT32_MAX && (n = fread(piece, 1, sizeof piece, file)) > 0;)
         nas_bytes_put(bytes, piece, n);
     bool failed = ferror(file) != 0;
     fclose(file);

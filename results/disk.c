@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -65,7 +66,7 @@ bool nas_disk_sync_directory(const nas_disk *disk, const char *path)
 static const char *write_whole(const nas_disk *disk, const char *path, const void *data,
                                size_t size)
 {
-    int fd = disk->open(path, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    int fd = disk->open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0666);
     if (fd < 0)
         return "open";
     const char *call = !nas_disk_put(disk, fd, data, size) ? "write"
@@ -105,7 +106,12 @@ nas_status nas_disk_read(const char *path, nas_bytes *bytes, nas_err *err)
     if (fd < 0 && errno == ENOENT)
         return NAS_EMPTY;
     static const size_t chunk = 1 << 20;
+    struct stat file;
     ssize_t got = fd < 0 ? -1 : 1;
+    if (fd >= 0 && fstat(fd, &file) == 0 && S_ISCHR(file.st_mode)) { /* may never end */
+        errno = ENOTSUP;
+        got = -1;
+    }
     while (got > 0) {
         bytes->data = nas_grow(bytes->data, &bytes->cap, bytes->size + chunk + 1, 1);
         got = read(fd, bytes->data + bytes->size, chunk);
@@ -122,7 +128,12 @@ nas_status nas_disk_read(const char *path, nas_bytes *bytes, nas_err *err)
 
 nas_status nas_disk_vacant(const char *path, bool force, nas_err *err)
 {
-    if (!force && access(path, F_OK) == 0)
+    struct stat there;
+    if (lstat(path, &there)) /* a link to nothing is something */
+        return NAS_OK;
+    if (!force)
         return nas_fail(err, NAS_USAGE, "'%s' exists (--force overwrites it)", path);
+    if (stat(path, &there) == 0 && !S_ISREG(there.st_mode))
+        return nas_fail(err, NAS_USAGE, "'%s' is no regular file, so it is not overwritten", path);
     return NAS_OK;
 }

@@ -42,7 +42,7 @@ nas_status nas_disk_replace(const nas_disk *disk, const char *path, const void *
 /* Appends the whole file to bytes. NAS_EMPTY without a sentence when it does not exist. */
 nas_status nas_disk_read(const char *path, nas_bytes *bytes, nas_err *err);
 
-/* NAS_USAGE when path exists and force is false. */
+/* NAS_USAGE when path exists and force is false, or when it is a directory or device. */
 nas_status nas_disk_vacant(const char *path, bool force, nas_err *err);
 
 #endif

@@ -95,8 +95,8 @@ static nas_status load(table *t, hid_t file, const char *path, nas_err *err)
     nas_status status = NAS_OK;
     if (!nas_h5_text(file, "space", &name))
         status = nas_fail(err, NAS_FAILED, "'%s' is damaged: it names no space", path);
-    else if (!(t->seen.space = nas_space_need(name.data, err)))
-        status = nas_fail_in(err, "'%s'", path);
+    else if (!(t->seen.space = nas_space_need(name.data, NULL)))
+        status = nas_fail(err, NAS_FAILED, "'%s' is of the unknown space '%s'", path, name.data);
     else if (!read_metrics(t, file) || !read_rows(t, file))
         status = nas_fail(err, NAS_FAILED, "'%s' is damaged: its rows cannot be read", path);
     nas_bytes_clear(&name);

@@ -15,7 +15,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-enum { CHUNK = 1 << 16 };
+enum { CHUNK = 1 << 16, LONGEST_ROW = 1 << 24, MOST_COLUMNS = 10000 };
 
 typedef struct {
     nas_csv seen; /* first: what the caller holds */
@@ -42,9 +42,13 @@ static int refill(reader *r, nas_err *err)
                  code == Z_BUF_ERROR ? "the compressed file is truncated" : why);
         return -2;
     }
-    r->at = 0;
+    static const char mark[] = "\xef\xbb\xbf"; /* of UTF-8, which spreadsheets put in front */
+    bool marked = r->size == 0 && got >= 3 && !memcmp(r->buffer, mark, 3);
+    r->at = marked ? 3 : 0;
     r->size = (size_t)got;
-    return got > 0 ? r->buffer[r->at++] : -1;
+    if (r->at == r->size)
+        return -1;
+    return r->buffer[r->at++];
 }
 
 static int next_byte(reader *r, nas_err *err)
@@ -56,6 +60,23 @@ static void begin_field(reader *r)
 {
     r->start = nas_grow(r->start, &r->cap, r->n + 1, sizeof *r->start);
     r->start[r->n++] = r->text.size;
+}
+
+static bool fault(const reader *r, nas_err *err, const char *what)
+{
+    nas_fail(err, NAS_FAILED, "%s, line %zu, column %zu: %s", r->seen.path, r->lines, r->n, what);
+    return false;
+}
+
+/* Adds a byte to the field. */
+static bool keep(reader *r, int c, nas_err *err)
+{
+    if (c == '\0')
+        return fault(r, err, "a NUL byte; is this a text file?");
+    if (r->text.size >= LONGEST_ROW)
+        return fault(r, err, "the row is longer than 16 MiB");
+    nas_bytes_putc(&r->text, (char)c);
+    return true;
 }
 
 /* The rest of a quoted field; returns what follows the closing quote, -2 on an error. */
@@ -72,10 +93,9 @@ static int read_quoted(reader *r, nas_err *err)
         if (c == -1)
             nas_fail(err, NAS_FAILED, "%s, line %zu, column %zu: the quote does not end",
                      r->seen.path, line, r->n);
-        if (c < 0)
+        if (c < 0 || !keep(r, c, err))
             return -2;
         r->lines += c == '\n';
-        nas_bytes_putc(&r->text, (char)c);
     }
 }
 
@@ -88,14 +108,10 @@ static int read_field(reader *r, nas_err *err)
     if (quoted)
         c = read_quoted(r, err);
     for (; c != ',' && c != '\n' && c >= 0; c = next_byte(r, err)) {
-        if (c == '\0' || quoted) {
-            if (c == '\r')
-                continue;
-            nas_fail(err, NAS_FAILED, "%s, line %zu, column %zu: %s", r->seen.path, r->lines, r->n,
-                     quoted ? "text after a closing quote" : "a NUL byte; is this a text file?");
+        if (quoted && c == '\r')
+            continue;
+        if (quoted ? !fault(r, err, "text after a closing quote") : !keep(r, c, err))
             return -2;
-        }
-        nas_bytes_putc(&r->text, (char)c);
     }
     if (c != ',' && r->text.size > r->start[r->n - 1] && r->text.data[r->text.size - 1] == '\r')
         r->text.size--;
@@ -113,7 +129,11 @@ static int read_row(reader *r, nas_err *err)
         r->seen.line = ++r->lines;
         do
             c = read_field(r, err);
-        while (c == ',');
+        while (c == ',' && r->text.size < LONGEST_ROW);
+        if (c == ',') {
+            fault(r, err, "the row is longer than 16 MiB");
+            return -1;
+        }
         if (c == -2)
             return -1;
     } while (c == '\n' && r->n == 1 && r->text.size == 1);
@@ -127,6 +147,11 @@ static bool read_header(reader *r, nas_err *err)
         nas_fail(err, NAS_FAILED, "%s is empty", r->seen.path);
     if (got <= 0)
         return false;
+    if (r->n > MOST_COLUMNS) {
+        nas_fail(err, NAS_FAILED, "%s has %zu columns, more than %d", r->seen.path, r->n,
+                 MOST_COLUMNS);
+        return false;
+    }
     r->header = r->text;
     r->text = (nas_bytes){0};
     r->seen.columns = r->n;

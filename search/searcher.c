@@ -145,20 +145,29 @@ void nas_member_crowding(const nas_member *members, size_t n, size_t m, const ui
                          double *distance)
 {
     double *points = nas_alloc(n * m * sizeof *points), *own = nas_alloc(n * sizeof *own);
-    uint32_t last = 0;
+    size_t *order = nas_alloc(n * sizeof *order); /* members by rank, then by place */
+    uint32_t ranks = 0;
     for (size_t i = 0; i < n; i++)
-        last = rank[i] > last ? rank[i] : last;
-    for (uint32_t r = 0; r <= last; r++) {
+        ranks = rank[i] >= ranks ? rank[i] + 1 : ranks;
+    size_t *next = nas_zalloc((size_t)ranks + 1, sizeof *next), begin = 0;
+    for (size_t i = 0; i < n; i++)
+        next[rank[i] + 1]++;
+    for (size_t r = 0; r < ranks; r++)
+        next[r + 1] += next[r];
+    for (size_t i = 0; i < n; i++)
+        order[next[rank[i]]++] = i; /* then next is where the rank ends */
+    for (size_t r = 0; r < ranks; begin = next[r++]) {
         size_t k = 0;
-        for (size_t i = 0; i < n; i++)
-            if (rank[i] == r && !members[i].failed)
-                memcpy(points + m * k++, members[i].f, m * sizeof *points);
+        for (size_t j = begin; j < next[r]; j++)
+            if (!members[order[j]].failed)
+                memcpy(points + m * k++, members[order[j]].f, m * sizeof *points);
         nas_front_crowding(points, k, m, own);
         k = 0;
-        for (size_t i = 0; i < n; i++)
-            if (rank[i] == r)
-                distance[i] = members[i].failed ? 0 : own[k++];
+        for (size_t j = begin; j < next[r]; j++)
+            distance[order[j]] = members[order[j]].failed ? 0 : own[k++];
     }
+    free(next);
+    free(order);
     free(own);
     free(points);
 }

@@ -235,6 +235,63 @@ def sentences_stay_whole():
 
 
 @case
+def a_refused_search_leaves_what_it_found():
+    search = ["search", "-s", "nb201", "--objectives", "min:macs,max:params", "--from", "cost",
+              "--seed", 1, "--budget", 40, "-o"]
+    naslm(*search, "kept.h5")
+    with open("kept.h5", "rb") as file:
+        before = file.read()
+    with open("foreign.h5", "w") as file:
+        file.write("not a run")
+    for says, code, args in [("with seed 1, not 2", 2, ["kept.h5", "--seed", 2]),
+                             ("its sources or settings have changed", 1,
+                              ["kept.h5", "--budget", 60, "--population", 7]),
+                             ("more than a budget of 30", 2, ["kept.h5", "--budget", 30]),
+                             ("not an HDF5 file", 1, ["foreign.h5"])]:
+        refused(says, *search, *args, "--resume", code=code)
+        assert not os.path.exists(args[0] + ".journal"), says
+    with open("kept.h5", "rb") as file:
+        assert file.read() == before
+    assert "finished" in naslm("show", "kept.h5")[0].split("\n")[0].split()
+    with open("own.h5.journal", "w") as file:
+        file.write("somebody's notes")
+    refused("not a journal", *search, "own.h5", code=1)
+    with open("own.h5.journal") as file:
+        assert file.read() == "somebody's notes"
+
+
+@case
+def only_regular_files_are_overwritten():
+    export = ["export", "-s", "nb201", "--form", "compact", NONE, "-o"]
+    os.mkfifo("pipe")
+    os.mkdir("folder.h5")
+    os.symlink("nowhere", "link")
+    refused("exists", *export, "link")
+    naslm(*export, "link", "--force")
+    refused("no regular file", *export, "pipe", "--force")
+    refused("no regular file", *export, "/dev/null", "--force")
+    refused("no regular file", "search", "-s", "nb201", "--objectives", "min:macs", "--from",
+            "cost", "-o", "folder.h5", "--force")
+    assert not os.path.exists("folder.h5.journal")
+    for device in ("/dev/zero", "/dev/null"):
+        refused(f"cannot read '{device}'", "front", device, code=1)
+
+
+@case
+def spreadsheets_and_broken_csv_are_told_apart():
+    with open("bom.csv", "wb") as file:
+        file.write(b"\xef\xbb\xbft,s\r\n1,1\r\n2,2\r\n")
+    assert "1" in naslm("tau", "bom.csv", "--truth", "t", "--score", "s")[0]
+    for text, says in [(b't,s\n"1\0",2\n', "line 2, column 1: a NUL byte"),
+                       (b"t,s\n" + b"1" * (1 << 25), "line 2, column 1: the row is longer"),
+                       (b"t,s\n" + b"," * (1 << 25), "the row is longer"),
+                       (b",".join(b"c%d" % i for i in range(20000)), "20000 columns, more than")]:
+        with gzip.open("bad.csv.gz", "wb") as file:
+            file.write(text)
+        refused(says, "tau", "bad.csv.gz", "--truth", "t", "--score", "s", code=1)
+
+
+@case
 def closed_streams_are_not_written_to_files():
     for closed in ([0], [1], [2], [0, 1, 2]):
         run = subprocess.run(

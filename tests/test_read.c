@@ -11,7 +11,7 @@
 #include <string.h>
 
 /* Architectures a space; NASLM_LONG: as many as anybody asks for. */
-enum { EACH = 40, EACH_LONG = 200 };
+enum { EACH = 12, EACH_LONG = 200 };
 
 static void same_graph(const nas_graph *a, const nas_graph *b)
 {

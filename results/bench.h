@@ -11,6 +11,7 @@
 
 #include "results/disk.h"
 #include "results/metric.h"
+#include "results/plot.h"
 
 typedef struct {
     char method[64];
@@ -52,5 +53,15 @@ size_t nas_bench_mean(const nas_bench_draw *draws, size_t n, const char *method,
  * many there are, an interval needs two. */
 size_t nas_bench_compare(const nas_bench_draw *draws, size_t n, const char *method,
                          const char *other, int64_t rows, double *low, double *high);
+
+/* Tau-b against training rows, a line with error bars (standard deviation over draws) a method.
+ * what is a nas_bench_picture; see nas_plot_draw. NAS_EMPTY: no draws. */
+typedef struct {
+    nas_bench_about about;
+    const nas_bench_draw *draw; /* [n] sorted by method and rows */
+    size_t n;
+} nas_bench_picture;
+nas_status nas_bench_script(const void *what, const char *terminal, nas_bytes *script,
+                            nas_err *err);
 
 #endif

@@ -28,7 +28,16 @@ typedef struct {
 nas_status nas_plot_script(const nas_plot *plot, const char *terminal, nas_bytes *script,
                            nas_err *err);
 
-/* Writes out, which ends in .svg, .png, .pdf or .gp (the script). NAS_FAILED: no gnuplot, disk. */
+/* Makes a script for a terminal of what it knows. */
+typedef nas_status nas_plot_maker(const void *what, const char *terminal, nas_bytes *script,
+                                  nas_err *err);
+
+/* Writes any such script, drawn, to out, which ends in .svg, .png, .pdf or .gp (the script itself).
+ * NAS_FAILED: no gnuplot, disk. */
+nas_status nas_plot_draw(nas_plot_maker *make, const void *what, const char *out, bool force,
+                         const nas_disk *disk, nas_err *err);
+
+/* The same with the script of a plot. */
 nas_status nas_plot_write(const nas_plot *plot, const char *out, bool force, const nas_disk *disk,
                           nas_err *err);
 

@@ -96,8 +96,8 @@ static nas_status draw(const nas_bytes *script, nas_bytes *image, nas_err *err)
     return status;
 }
 
-nas_status nas_plot_write(const nas_plot *plot, const char *out, bool force, const nas_disk *disk,
-                          nas_err *err)
+nas_status nas_plot_draw(nas_plot_maker *make, const void *what, const char *out, bool force,
+                         const nas_disk *disk, nas_err *err)
 {
     int format = 0;
     size_t length = strlen(out);
@@ -112,7 +112,7 @@ nas_status nas_plot_write(const nas_plot *plot, const char *out, bool force, con
     bool is_script = !strcmp(FORMAT[format].suffix, ".gp");
     nas_status status = nas_disk_vacant(out, force, err);
     if (!status)
-        status = nas_plot_script(plot, FORMAT[format].terminal, &script, err);
+        status = make(what, FORMAT[format].terminal, &script, err);
     if (!status && !is_script)
         status = draw(&script, &image, err);
     if (!status && !strcmp(FORMAT[format].suffix, ".pdf"))
@@ -123,4 +123,16 @@ nas_status nas_plot_write(const nas_plot *plot, const char *out, bool force, con
     nas_bytes_clear(&script);
     nas_bytes_clear(&image);
     return status;
+}
+
+static nas_status script_of_plot(const void *plot, const char *terminal, nas_bytes *script,
+                                 nas_err *err)
+{
+    return nas_plot_script(plot, terminal, script, err);
+}
+
+nas_status nas_plot_write(const nas_plot *plot, const char *out, bool force, const nas_disk *disk,
+                          nas_err *err)
+{
+    return nas_plot_draw(script_of_plot, plot, out, force, disk, err);
 }

@@ -101,6 +101,15 @@ def main():
                   "--n", 40, "-o", "b.h5", status=2)
     ok(other.returncode == 2 and "--force" in other.stderr, "a file about another metric is refused")
 
+    naslm("plot", "b.h5", "-o", "b.gp")
+    naslm("plot", "b.h5", "-o", "b.svg")
+    script = open("b.gp").read()
+    ok(all(f"title '{m}'" in script for m in ("ridge", "krr-hamming", "macs", "params")) and
+       f"120 {float(ridge[120]['tau_b']):.6f} {float(ridge[120]['tau_b_std']):.6f}" in script and
+       "<svg" in open("b.svg").read(400), "naslm plot draws tau against rows with error bars")
+    two = naslm("plot", "b.h5", "b.h5", "-o", "c.svg", status=2)
+    ok(two.returncode == 2, "a bench is drawn alone")
+
     one = naslm("bench", "predictors", "--table", "t.h5", "--metric", "accuracy", "--methods",
                 "krr-wl,dgf", "--n", 20, "--draws", 2, "--format", "csv", "--threads", 1, "--progress", "none")
     two = naslm("bench", "predictors", "--table", "t.h5", "--metric", "accuracy", "--methods",

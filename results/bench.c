@@ -76,6 +76,22 @@ nas_status nas_bench_measure(nas_bench_draw *d, const nas_metric *metric, const 
 
 /* ---- many draws ---- */
 
+static int compare_draws(const void *a, const void *b)
+{
+    const nas_bench_draw *x = a, *y = b;
+    int order = strcmp(x->method, y->method);
+    if (order)
+        return order;
+    if (x->n != y->n)
+        return x->n < y->n ? -1 : 1;
+    return x->draw < y->draw ? -1 : x->draw > y->draw;
+}
+
+void nas_bench_sort(nas_bench_draw *draws, size_t n)
+{
+    qsort(draws, n, sizeof *draws, compare_draws);
+}
+
 static double member(const nas_bench_draw *d, size_t offset)
 {
     double value;
@@ -219,5 +235,7 @@ nas_status nas_bench_load(const char *path, nas_bench_about *about, nas_bench_dr
               nas_h5_get_rows(file, "draws", FIELDS, N_FIELDS, &rows, n);
     nas_h5_close(file);
     *draws = rows;
+    if (ok)
+        nas_bench_sort(*draws, *n);
     return ok ? NAS_OK : nas_fail(err, NAS_FAILED, "'%s' is damaged: it cannot be read", path);
 }

@@ -41,9 +41,12 @@ typedef struct {
 nas_status nas_bench_save(const char *path, const nas_bench_about *about,
                           const nas_bench_draw *draws, size_t n, const nas_disk *disk,
                           nas_err *err);
-/* *draws is to be freed. NAS_FAILED: cannot read, foreign, damaged. */
+/* *draws comes sorted and is to be freed. NAS_FAILED: cannot read, foreign, damaged. */
 nas_status nas_bench_load(const char *path, nas_bench_about *about, nas_bench_draw **draws,
                           size_t *n, nas_err *err);
+
+/* By method, training rows and draw. */
+void nas_bench_sort(nas_bench_draw *draws, size_t n);
 
 /* Mean and standard deviation (n - 1; 0 for one) of a member, given by its offset, over draws that
  * have the method and the number of rows; returns how many there are. */

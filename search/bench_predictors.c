@@ -278,18 +278,6 @@ static void run_jobs(nas_bench_run *run, bench *b, bench_job *jobs, size_t n, na
     }
 }
 
-/* By method, size and draw, so that the file does not depend on who was ready first. */
-static int compare_draws(const void *a, const void *b)
-{
-    const nas_bench_draw *x = a, *y = b;
-    int order = strcmp(x->method, y->method);
-    if (order)
-        return order;
-    if (x->n != y->n)
-        return x->n < y->n ? -1 : 1;
-    return x->draw < y->draw ? -1 : x->draw > y->draw;
-}
-
 nas_status nas_bench_predictors(nas_bench_run *run, nas_err *err)
 {
     const nas_bench_plan *p = run->plan;
@@ -306,7 +294,7 @@ nas_status nas_bench_predictors(nas_bench_run *run, nas_err *err)
     if (own.code == NAS_OK) {
         jobs = list_jobs(run, rows.n, &n);
         run_jobs(run, &b, jobs, n, &own);
-        qsort(run->draw, run->n, sizeof *run->draw, compare_draws);
+        nas_bench_sort(run->draw, run->n);
     }
     free(jobs);
     clear_rows(&rows);

@@ -111,4 +111,7 @@ const double *nas_run_reference(const nas_run *run); /* (n_objective), NULL: not
  * not dominated; returns how many. */
 size_t nas_run_front(const nas_run *run, bool *on_front);
 
+/* What writes run files: the library's version and the schema, as "1.10.8" and "1.0". */
+void nas_run_versions(char library[32], char schema[32]);
+
 #endif

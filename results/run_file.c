@@ -3,6 +3,7 @@
 #include "results/run_inner.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -335,4 +336,12 @@ nas_status nas_run_decode(nas_run *run, const char *path, nas_err *err)
         status = nas_fail(err, NAS_FAILED, "'%s' is damaged: it lacks parts of a run", path);
     nas_h5_close(file);
     return status;
+}
+
+void nas_run_versions(char library[32], char schema[32])
+{
+    unsigned major = 0, minor = 0, release = 0;
+    H5get_libversion(&major, &minor, &release);
+    snprintf(library, 32, "%u.%u.%u", major, minor, release);
+    snprintf(schema, 32, "%d.0", SCHEMA);
 }

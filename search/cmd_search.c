@@ -558,8 +558,9 @@ const nas_command nas_command_search = {
     "search",
     "-s SPACE --objectives LIST --from SOURCE... [-o RUN.h5]",
     "search, and keep every evaluated architecture in one HDF5 file",
-    "Sources: table:T.h5 (naslm table import), cost (params, macs, activation_bytes, convs),\n"
-    "formula (made spaces), command:'CMD' (any metric, so give it last). Each metric comes from\n"
+    "Sources: table:T.h5 (naslm table import), model:FILE (naslm train), cost (params, macs,\n"
+    "activation_bytes, convs), formula (made spaces), command:'CMD' (any metric, so give it last). "
+    "Each metric comes from\n"
     "the first source that knows it. An architecture that a source has no number for costs\n"
     "nothing and is passed over. CMD reads lines as {\"space\": …, \"task\": …, \"arch\": …,\n"
     "\"metrics\": [\"accuracy\"]} and answers each with a line as {\"accuracy\": 93.1}.\n"

@@ -1,9 +1,15 @@
 #include "search/command.h"
 
+#include "results/run.h"
+#include "surrogate/kernel.h"
+
+#include <jansson.h>
 #include <omp.h>
+#include <protobuf-c/protobuf-c.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/random.h>
+#include <zlib.h>
 
 const nas_space *nas_command_space(const nas_options *options, nas_err *err)
 {
@@ -77,10 +83,33 @@ nas_status nas_command_numbers(const char *text, double *values, size_t n, const
     return NAS_OK;
 }
 
+void nas_command_parts(nas_part part[NAS_PARTS])
+{
+    static const char *const names[NAS_PARTS] = {
+        "HDF5", "jansson", "protobuf-c", "zlib", "oneDNN", "OpenMP", "CPU path", "run file schema"};
+    const nas_kernels *kernels = nas_kernels_choose(NULL);
+    const char *const simple[NAS_PARTS] = {[1] = jansson_version_str(),
+                                           [2] = protobuf_c_version(),
+                                           [3] = zlibVersion(),
+                                           [6] = kernels ? kernels->name : "unknown"};
+    for (size_t i = 0; i < NAS_PARTS; i++) {
+        part[i].name = names[i];
+        snprintf(part[i].version, sizeof part[i].version, "%s", simple[i] ? simple[i] : "");
+    }
+    nas_run_versions(part[0].version, part[7].version);
+    nas_kernels_library(part[4].version);
+    snprintf(part[5].version, sizeof part[5].version, "%d", _OPENMP);
+}
+
 char *nas_command_provenance(void)
 {
+    nas_part part[NAS_PARTS];
     nas_bytes text = {0};
-    nas_bytes_print(&text, "{\n  \"naslm\": \"%s\"\n}", NAS_VERSION);
+    nas_command_parts(part);
+    nas_bytes_print(&text, "{\n  \"naslm\": \"%s\"", NAS_VERSION);
+    for (size_t i = 0; i < NAS_PARTS; i++)
+        nas_bytes_print(&text, ",\n  \"%s\": \"%s\"", part[i].name, part[i].version);
+    nas_bytes_puts(&text, "\n}");
     return text.data;
 }
 

@@ -69,7 +69,14 @@ nas_status nas_command_output(nas_err *err);
  */
 nas_status nas_command_numbers(const char *text, double *values, size_t n, const char *what,
                                nas_err *err);
-/* What made a result, as JSON: versions and CPU path, no host or date. To be freed. */
+/* What the program is made of: libraries, CPU path, file schema, each with its version. */
+typedef struct {
+    const char *name;
+    char version[32];
+} nas_part;
+enum { NAS_PARTS = 8 };
+void nas_command_parts(nas_part part[NAS_PARTS]);
+/* The same as JSON, for what a result was made with: no host or date. To be freed. */
 char *nas_command_provenance(void);
 
 /* Architectures from operands, where "-" stands for the lines of standard input. */

@@ -7,13 +7,11 @@
 /* ---- the list: one line an evaluator ---- */
 
 extern const nas_evaluator_type nas_evaluator_table, nas_evaluator_cost, nas_evaluator_formula,
-    nas_evaluator_command;
+    nas_evaluator_command, nas_evaluator_model;
 
 static const nas_evaluator_type *const TYPES[] = {
-    &nas_evaluator_table,
-    &nas_evaluator_cost,
-    &nas_evaluator_formula,
-    &nas_evaluator_command,
+    &nas_evaluator_table,   &nas_evaluator_cost,  &nas_evaluator_formula,
+    &nas_evaluator_command, &nas_evaluator_model,
 };
 enum { N_TYPES = sizeof TYPES / sizeof *TYPES };
 

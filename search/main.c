@@ -11,7 +11,8 @@
 /* clang-format off */
 #define LIST(X)                                                                                    \
     X(spaces) X(sample) X(cost) X(canon) X(mutate) X(cross) X(export) X(table) X(search) \
-    X(front) X(plot) X(hv) X(show) X(tau) X(check) X(bench)
+    X(front) X(plot) X(hv) X(show) X(tau) X(check) X(bench) X(train) \
+    X(predict)
 /* clang-format on */
 
 #define DECLARE(name) extern const nas_command nas_command_##name;
@@ -83,6 +84,15 @@ static nas_status unknown_command(const char *name)
     return report_error(&err, NULL);
 }
 
+static void print_version(void)
+{
+    nas_part part[NAS_PARTS];
+    nas_command_parts(part);
+    printf("naslm %s\n", NAS_VERSION);
+    for (size_t i = 0; i < NAS_PARTS; i++)
+        printf("%-16s %s\n", part[i].name, part[i].version);
+}
+
 static nas_status dispatch(int argc, char **argv)
 {
     if (argc < 2) {
@@ -95,7 +105,7 @@ static nas_status dispatch(int argc, char **argv)
         return NAS_OK;
     }
     if (!strcmp(argv[1], "--version")) {
-        printf("naslm %s\n", NAS_VERSION);
+        print_version();
         return NAS_OK;
     }
     for (int i = 0; i < N_COMMANDS; i++)

@@ -62,6 +62,9 @@ const nas_kernels *nas_kernels_choose(nas_err *err);
 /* The path called name, with the same errors. */
 const nas_kernels *nas_kernels_find(const char *name, nas_err *err);
 
+/* The version of oneDNN, or "none" where no path uses it. */
+const char *nas_kernels_library(char text[32]);
+
 /* ---- products over all threads ---- */
 
 /* A loop over fewer floats runs on one thread: waking others costs more. */

@@ -12,6 +12,7 @@
 #include <omp.h>
 #include <pthread.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -314,4 +315,16 @@ const nas_kernels nas_kernels_avx512_bf16 = {"avx512-bf16", available_bf16, &nas
                                              &product, &nas_rows_avx512};
 const nas_kernels nas_kernels_amx_bf16 = {"amx-bf16", available_amx, &nas_product_avx512, &product,
                                           &nas_rows_avx512};
+
+const char *nas_kernels_library(char text[32])
+{
+    const dnnl_version_t *v = dnnl_version();
+    snprintf(text, 32, "%d.%d.%d", v->major, v->minor, v->patch);
+    return text;
+}
+#else
+const char *nas_kernels_library(char text[32])
+{
+    return strcpy(text, "none");
+}
 #endif

@@ -21,6 +21,7 @@ typedef struct {
 
 /* A piece that encoding never gives, because its bytes always become others, is not in the trie. */
 struct nas_vocab {
+    bool whole; /* pieces may hold digits */
     int32_t pieces;
     nas_merge *merge; /* (pieces - 256) */
     uint32_t *start;  /* (pieces + 2): where the bytes of an id begin; the pad has none */
@@ -87,7 +88,7 @@ static const char *refusal(const nas_vocab *vocab, nas_merge m, int32_t id)
     const char *right = vocab->bytes + vocab->start[m.right];
     if (n + k > NAS_VOCAB_PIECE_MAX)
         return "longer than 256 bytes";
-    if (is_digit(left[0]) || is_digit(right[0]))
+    if (!vocab->whole && (is_digit(left[0]) || is_digit(right[0])))
         return "of a digit";
     return left[n - 1] == '\n' ? "across a newline" : NULL;
 }
@@ -219,7 +220,7 @@ static void link_prefixes(nas_vocab *vocab)
     }
 }
 
-nas_vocab *nas_vocab_new(const nas_merge *merge, size_t n, nas_err *err)
+static nas_vocab *build(const nas_merge *merge, size_t n, bool whole, nas_err *err)
 {
     if (n > NAS_VOCAB_MOST - NAS_VOCAB_BYTES) {
         nas_fail(err, NAS_FAILED, "vocabulary of %zu merges is larger than %d pieces", n,
@@ -228,6 +229,7 @@ nas_vocab *nas_vocab_new(const nas_merge *merge, size_t n, nas_err *err)
     }
     size_t cap = 0;
     nas_vocab *vocab = bytes_only(n, &cap);
+    vocab->whole = whole;
     for (size_t i = 0; i < n; i++) {
         int32_t id = FIRST_MERGE + (int32_t)i;
         const char *why = refusal(vocab, merge[i], id);
@@ -244,6 +246,16 @@ nas_vocab *nas_vocab_new(const nas_merge *merge, size_t n, nas_err *err)
     make_trie(vocab);
     link_prefixes(vocab);
     return vocab;
+}
+
+nas_vocab *nas_vocab_new(const nas_merge *merge, size_t n, nas_err *err)
+{
+    return build(merge, n, false, err);
+}
+
+nas_vocab *nas_vocab_new_whole(const nas_merge *merge, size_t n, nas_err *err)
+{
+    return build(merge, n, true, err);
 }
 
 void nas_vocab_free(nas_vocab *vocab)
@@ -292,6 +304,13 @@ size_t nas_vocab_stretch(const char *text, size_t size)
     return most;
 }
 
+size_t nas_vocab_stretch_whole(const char *text, size_t size)
+{
+    size_t most = size < NAS_VOCAB_PIECE_MAX ? size : NAS_VOCAB_PIECE_MAX;
+    const char *end = memchr(text, '\n', most);
+    return end ? (size_t)(end - text) + 1 : most;
+}
+
 /* Ids of one stretch: those that merging the earliest learned pair first, again and again, ends
  * with. They are the only way to cut the stretch into pieces of which all neighbours stay apart, so
  * a search finds them: longest piece first, and back where no piece fits. Places that were left
@@ -324,7 +343,7 @@ size_t nas_vocab_encode(const nas_vocab *vocab, const char *text, size_t size, i
 {
     size_t n = 0;
     while (size > 0) {
-        size_t stretch = nas_vocab_stretch(text, size);
+        size_t stretch = (vocab->whole ? nas_vocab_stretch_whole : nas_vocab_stretch)(text, size);
         n += encode_stretch(vocab, text, stretch, id + n);
         text += stretch;
         size -= stretch;
@@ -348,17 +367,18 @@ bool nas_vocab_decode(const nas_vocab *vocab, const int32_t *id, size_t n, nas_b
 
 static const char format_name[] = "naslm-vocab";
 
-/* merges: left and right ids in turn. */
+/* merges: left and right ids in turn. "whole":true stands there for vocabularies that are. */
 void nas_vocab_print(const nas_vocab *vocab, nas_bytes *out)
 {
-    nas_bytes_print(out, "{\"format\":\"%s\",\"version\":1,\"merges\":[", format_name);
+    nas_bytes_print(out, "{\"format\":\"%s\",\"version\":1,%s\"merges\":[", format_name,
+                    vocab->whole ? "\"whole\":true," : "");
     for (int32_t i = 0; i < vocab->pieces - NAS_VOCAB_BYTES; i++)
         nas_bytes_print(out, "%s%d,%d", i ? "," : "", vocab->merge[i].left, vocab->merge[i].right);
     nas_bytes_puts(out, "]}");
 }
 
 /* Copies the merges of list, or says what is wrong with them. */
-static nas_vocab *from_list(const json_t *list, nas_err *err)
+static nas_vocab *from_list(const json_t *list, bool whole, nas_err *err)
 {
     size_t n = json_array_size(list);
     nas_vocab *vocab = NULL;
@@ -372,7 +392,7 @@ static nas_vocab *from_list(const json_t *list, nas_err *err)
         }
         *(i % 2 ? &merge[i / 2].right : &merge[i / 2].left) = (uint16_t)id;
     }
-    vocab = nas_vocab_new(merge, n / 2, err);
+    vocab = build(merge, n / 2, whole, err);
 exit:
     free(merge);
     return vocab;
@@ -385,6 +405,7 @@ nas_vocab *nas_vocab_parse(const char *text, size_t size, nas_err *err)
     const char *format = json_string_value(json_object_get(root, "format"));
     json_int_t version = json_integer_value(json_object_get(root, "version"));
     const json_t *list = json_object_get(root, "merges");
+    bool whole = json_is_true(json_object_get(root, "whole"));
     nas_vocab *vocab = NULL;
     if (!root)
         nas_fail(err, NAS_FAILED, "vocabulary is not JSON: %s at byte %d", why.text, why.position);
@@ -393,10 +414,10 @@ nas_vocab *nas_vocab_parse(const char *text, size_t size, nas_err *err)
     else if (version != 1)
         nas_fail(err, NAS_FAILED, "vocabulary version %lld is unknown; this program reads 1",
                  (long long)version);
-    else if (!json_is_array(list) || json_object_size(root) != 3)
+    else if (!json_is_array(list) || json_object_size(root) != 3u + whole)
         nas_fail(err, NAS_FAILED, "vocabulary does not hold format, version and merges alone");
     else
-        vocab = from_list(list, err);
+        vocab = from_list(list, whole, err);
     json_decref(root);
     return vocab;
 }

@@ -6,8 +6,10 @@
  *     nas_vocab_save(v, "exports.vocab", &err);  nas_vocab_free(v);
  *
  * Lossless on any bytes. Id 0 is the pad; byte b is id b + 1; merges follow in the order learned. A
- * piece never holds a digit beside something else, and a newline only at its end: it stays within a
- * statement and may span blanks. Method: Sennrich et al. 2016 (arXiv:1508.07909), on bytes. */
+ * piece holds a newline only at its end: it stays within a statement and may span blanks. It never
+ * holds a digit beside something else, unless the vocabulary is one of whole statements: texts are
+ * then a third as long, numbers that were not seen cost more. Method: Sennrich et al. 2016
+ * (arXiv:1508.07909), on bytes. */
 #ifndef NAS_SURROGATE_VOCAB_H
 #define NAS_SURROGATE_VOCAB_H
 
@@ -35,6 +37,7 @@ typedef struct nas_vocab nas_vocab;
 
 /* NULL for a merge of unknown ids, one made twice, or one that breaks the rules of pieces. */
 nas_vocab *nas_vocab_new(const nas_merge *merge, size_t n, nas_err *err);
+nas_vocab *nas_vocab_new_whole(const nas_merge *merge, size_t n, nas_err *err);
 void nas_vocab_free(nas_vocab *vocab);
 
 /* ---- learning ---- */
@@ -43,6 +46,7 @@ void nas_vocab_free(nas_vocab *vocab);
 typedef struct nas_vocab_trainer nas_vocab_trainer;
 
 nas_vocab_trainer *nas_vocab_trainer_new(void);
+nas_vocab_trainer *nas_vocab_trainer_new_whole(void); /* learns whole statements, digits too */
 void nas_vocab_trainer_free(nas_vocab_trainer *trainer);
 void nas_vocab_trainer_add(nas_vocab_trainer *trainer, const char *text, size_t size);
 /* Learns up to pieces pieces, fewer when no pair occurs twice; NAS_USAGE outside 256..65535. The
@@ -64,9 +68,10 @@ size_t nas_vocab_encode(const nas_vocab *vocab, const char *text, size_t size, i
 /* Appends the text of n ids; pads add nothing. False when an id is unknown. */
 bool nas_vocab_decode(const nas_vocab *vocab, const int32_t *id, size_t n, nas_bytes *out);
 
-/* The bytes of the first stretch of text (size > 0) that a piece may not leave: one digit, or up to
- * the next digit, up to and with the next newline, 256 bytes at most. */
+/* The bytes of the first stretch of text (size > 0) that a piece may not leave: up to and with the
+ * next newline, 256 bytes at most; unless whole, also one digit, or up to the next. */
 size_t nas_vocab_stretch(const char *text, size_t size);
+size_t nas_vocab_stretch_whole(const char *text, size_t size);
 
 /* ---- files: one JSON object on one line, ASCII, fit for a metadata string ---- */
 

@@ -13,6 +13,7 @@ typedef struct {
 } stretch;
 
 struct nas_vocab_trainer {
+    bool whole;
     nas_bytes text; /* of the different stretches one after the other */
     stretch *s;
     size_t n, cap;
@@ -27,6 +28,13 @@ nas_vocab_trainer *nas_vocab_trainer_new(void)
     nas_vocab_trainer *trainer = nas_zalloc(1, sizeof *trainer);
     trainer->slots = 1 << 12;
     trainer->slot = nas_zalloc(trainer->slots, sizeof *trainer->slot);
+    return trainer;
+}
+
+nas_vocab_trainer *nas_vocab_trainer_new_whole(void)
+{
+    nas_vocab_trainer *trainer = nas_vocab_trainer_new();
+    trainer->whole = true;
     return trainer;
 }
 
@@ -87,7 +95,7 @@ static void add_stretch(nas_vocab_trainer *trainer, const char *text, size_t siz
 void nas_vocab_trainer_add(nas_vocab_trainer *trainer, const char *text, size_t size)
 {
     while (size > 0) {
-        size_t n = nas_vocab_stretch(text, size);
+        size_t n = (trainer->whole ? nas_vocab_stretch_whole : nas_vocab_stretch)(text, size);
         if (n > 1)
             add_stretch(trainer, text, n);
         text += n;
@@ -335,7 +343,7 @@ nas_vocab *nas_vocab_trainer_learn(const nas_vocab_trainer *trainer, int pieces,
     int64_t best;
     for (; n < most && (best = heaviest(&l)) >= 0; n++)
         merge[n] = merge_pair(&l, (uint32_t)best, (uint16_t)(1 + NAS_VOCAB_BYTES + n));
-    nas_vocab *vocab = nas_vocab_new(merge, n, err);
+    nas_vocab *vocab = (trainer->whole ? nas_vocab_new_whole : nas_vocab_new)(merge, n, err);
     learner_clear(&l);
     free(merge);
     return vocab;

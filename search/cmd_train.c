@@ -1,0 +1,441 @@
+/* naslm train: learns from tables and from what costs nothing; naslm train vocab: the tokenizer. */
+#include "results/disk.h"
+#include "results/rank.h"
+#include "search/command.h"
+#include "search/train_data.h"
+#include "surrogate/train.h"
+
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+static const nas_option OPTIONS[] = {
+    {"table", 0, "T.h5[@TASK]", "learn from a table; repeatable", NAS_OPTION_LIST},
+    {"space", 's', "SPACE[@TASK]", "and from random architectures of a space; repeatable",
+     NAS_OPTION_LIST},
+    {"random", 0, "N", "random architectures of each space (2000)", NAS_OPTION_U64},
+    {"metrics", 0, "LIST", "metrics of the tables to learn; default all", NAS_OPTION_TEXT},
+    {"free", 0, "LIST", "counts to learn beside: all (default), none or a list", NAS_OPTION_TEXT},
+    {"rows", 0, "N", "learn from N rows of each table, judge by the others", NAS_OPTION_U64},
+    {"hold-out", 0, "SHARE", "without --rows: rows kept for judging (0.05)", NAS_OPTION_REAL},
+    {"draw", 0, "K", "number of the split (0)", NAS_OPTION_U64},
+    {"test", 0, "N", "rows of each table to judge by, at most (1000)", NAS_OPTION_U64},
+    {"from", 0, "MODEL", "start from a trained model", NAS_OPTION_TEXT},
+    {"vocab", 0, "FILE", "vocabulary of 'naslm train vocab'; default: learned here",
+     NAS_OPTION_TEXT},
+    {"pieces", 0, "N", "pieces of a vocabulary that is learned (8192)", NAS_OPTION_U64},
+    {"split-digits", 0, NULL, "its pieces hold no digits beside other text", NAS_OPTION_FLAG},
+    {"d", 0, "N", "width (128)", NAS_OPTION_U64},
+    {"layers", 0, "N", "layers of the encoder (2)", NAS_OPTION_U64},
+    {"decoder-layers", 0, "N", "layers of the decoder (1)", NAS_OPTION_U64},
+    {"heads", 0, "N", "heads (4)", NAS_OPTION_U64},
+    {"ffn", 0, "N", "hidden width (4 d)", NAS_OPTION_U64},
+    {"window", 0, "N", "tokens read at most (2048)", NAS_OPTION_U64},
+    {"number", 0, "LAYOUT", "tokens of a number (SCI(3,4))", NAS_OPTION_TEXT},
+    {"scale", 0, "KIND", "how labels are seen: normal (default), affine, raw", NAS_OPTION_TEXT},
+    {"jitter", 0, "SD", "noise on the scale that labels get (0.1)", NAS_OPTION_REAL},
+    {"numbers", 0, "N", "labels of an example at most, 0: all (0)", NAS_OPTION_U64},
+    {"epochs", 0, "N", "visits of each row (20)", NAS_OPTION_U64},
+    {"batch", 0, "N", "rows an update (32)", NAS_OPTION_U64},
+    {"rate", 0, "R", "highest learning rate (0.001)", NAS_OPTION_REAL},
+    {"decay", 0, "R", "weight decay (0.05)", NAS_OPTION_REAL},
+    {"dropout", 0, "SHARE", "hidden values left out (0)", NAS_OPTION_REAL},
+    {"average", 0, "M", "momentum of averaged weights, 0: none (0)", NAS_OPTION_REAL},
+    {"memory", 0, "SIZE", "most memory, as 2G or 500M (4G)", NAS_OPTION_TEXT},
+    {"checkpoint", 0, "SECONDS", "time between checkpoints (300)", NAS_OPTION_REAL},
+    {"resume", 0, NULL, "go on from the checkpoint", NAS_OPTION_FLAG},
+    {"progress", 0, "HOW", "auto (default), bar, plain or none", NAS_OPTION_TEXT},
+    {"threads", 0, "N", "threads; the result is the same bits for one number", NAS_OPTION_U64},
+    NAS_OPTION_SEED,
+    NAS_OPTION_OUTPUT,
+    NAS_OPTION_FORCE,
+    NAS_OPTION_FORMAT,
+    {0}};
+
+static volatile int stop_signal; /* the one thing that a handler may touch */
+
+static void on_signal(int number)
+{
+    stop_signal = number;
+}
+
+static double seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* ---- the plan ---- */
+
+typedef struct {
+    const nas_options *o;
+    const char *path;
+    nas_bytes checkpoint; /* its path */
+    uint64_t seed, rows_seen;
+    nas_train_data data;
+    nas_rlm *rlm;
+    nas_corpus *corpus;
+    const nas_batch *batch;
+    nas_train_config config;
+    nas_trainer *trainer;
+} plan;
+
+static uint64_t u64(const plan *p, const char *name, uint64_t fallback)
+{
+    return nas_options_u64(p->o, name, fallback);
+}
+
+static double real(const plan *p, const char *name, double fallback)
+{
+    return nas_options_real(p->o, name, fallback);
+}
+
+/* A vocabulary from --vocab, or learned on what will be read. */
+static nas_vocab *find_vocab(plan *p, nas_err *err)
+{
+    const char *path = nas_options_text(p->o, "vocab", NULL);
+    if (path)
+        return nas_vocab_load(path, err);
+    return nas_train_data_vocab(&p->data, (int)u64(p, "pieces", NAS_VOCAB_PIECES), p->seed, err);
+}
+
+static nas_status new_model(plan *p, const nas_rng *rng, nas_err *err)
+{
+    const nas_model_config sizes = {
+        .d = u64(p, "d", 128),
+        .encoder_layers = u64(p, "layers", 2),
+        .decoder_layers = u64(p, "decoder-layers", 1),
+        .heads = u64(p, "heads", 4),
+        .ffn = u64(p, "ffn", 4 * u64(p, "d", 128)),
+        .max_input = u64(p, "window", 2048),
+    };
+    nas_schema schema;
+    if (nas_schema_init(&schema, nas_options_text(p->o, "number", "SCI(3,4)"), err) ||
+        nas_train_data_schema(&p->data, &schema, err)) {
+        nas_schema_clear(&schema);
+        return err->code;
+    }
+    nas_vocab *vocab = find_vocab(p, err);
+    if (vocab)
+        p->rlm = nas_rlm_new(&sizes, vocab, &schema, rng, err);
+    else
+        nas_schema_clear(&schema);
+    return p->rlm ? NAS_OK : err->code;
+}
+
+/* The model of --from with the metrics that are new. */
+static nas_status old_model(plan *p, const char *path, const nas_rng *rng, nas_err *err)
+{
+    static const char *const fixed[] = {"vocab",  "pieces",         "split-digits", "d",
+                                        "layers", "decoder-layers", "heads",        "ffn",
+                                        "window", "number"};
+    for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
+        if (nas_options_has(p->o, fixed[i]))
+            return nas_fail(err, NAS_USAGE, "option '--%s' does not go with '--from'", fixed[i]);
+    nas_schema more = {0};
+    p->rlm = nas_rlm_load(path, err);
+    if (p->rlm && nas_train_data_schema(&p->data, &more, err) == NAS_OK)
+        nas_rlm_extend(p->rlm, &more, rng, err);
+    nas_schema_clear(&more);
+    return err->code;
+}
+
+static nas_status make_model(plan *p, nas_err *err)
+{
+    nas_rng root = nas_rng_seed(p->seed), rng = nas_rng_child(&root, "weights", 0);
+    const char *from = nas_options_text(p->o, "from", NULL);
+    return from ? old_model(p, from, &rng, err) : new_model(p, &rng, err);
+}
+
+/* ---- memory ---- */
+
+static nas_status read_size(const char *text, double *bytes, nas_err *err)
+{
+    char number[32];
+    size_t length = strlen(text);
+    double unit = 1;
+    const char *units = "KMG", *found = length ? strchr(units, text[length - 1]) : NULL;
+    if (found && *found)
+        unit = (double)((size_t)1 << (10 * (found - units + 1)));
+    snprintf(number, sizeof number, "%.*s", (int)(length - (unit > 1)), text);
+    if (length >= sizeof number || !nas_read_real(number, bytes) || *bytes <= 0)
+        return nas_fail(err, NAS_USAGE, "'%s' is not a size (as 500M or 2G)", text);
+    *bytes *= unit;
+    return NAS_OK;
+}
+
+static nas_status check_memory(const plan *p, nas_err *err)
+{
+    double limit, need = (double)(nas_trainer_bytes(p->trainer) + nas_corpus_bytes(p->corpus));
+    nas_status status = read_size(nas_options_text(p->o, "memory", "4G"), &limit, err);
+    if (status)
+        return status;
+    fprintf(stderr, "memory: %.0f MB\n", need / (1 << 20));
+    if (need > limit)
+        return nas_fail(err, NAS_FAILED, "training takes %.0f MB, '--memory' allows %.0f MB",
+                        need / (1 << 20), limit / (1 << 20));
+    return NAS_OK;
+}
+
+/* ---- the training ---- */
+
+static nas_status check_shares(const plan *p, nas_err *err)
+{
+    static const char *const shares[] = {"hold-out", "dropout", "average"};
+    static const char *const counts[] = {"batch", "epochs"};
+    for (size_t i = 0; i < 3; i++)
+        if (real(p, shares[i], 0) < 0 || real(p, shares[i], 0) >= 1)
+            return nas_fail(err, NAS_USAGE, "option '--%s' takes a share below 1", shares[i]);
+    for (size_t i = 0; i < 2; i++)
+        if (u64(p, counts[i], 1) < 1 || u64(p, counts[i], 1) > 1 << 20)
+            return nas_fail(err, NAS_USAGE, "option '--%s' is out of range", counts[i]);
+    if (real(p, "rate", 1) <= 0 || real(p, "jitter", 0) < 0 || real(p, "decay", 0) < 0)
+        return nas_fail(err, NAS_USAGE, "rate, jitter or decay is negative");
+    return NAS_OK;
+}
+
+/* Several copies of each row get noise of their own; all examples together stay below a million. */
+static size_t copies_of(const plan *p, size_t rows, uint64_t epochs)
+{
+    size_t most = 1000000 / (rows + 1);
+    most = most > 16 ? 16 : most < 1 ? 1 : most;
+    return real(p, "jitter", 0.1) == 0 && u64(p, "numbers", 0) == 0 ? 1
+           : epochs < most                                          ? (size_t)epochs
+                                                                    : most;
+}
+
+static void make_trainer(plan *p)
+{
+    uint64_t epochs = u64(p, "epochs", 20);
+    size_t rows = nas_corpus_size(p->corpus), copies = copies_of(p, rows, epochs);
+    const nas_corpus_how how = {copies, real(p, "jitter", 0.1), u64(p, "numbers", 0), p->seed};
+    p->batch = nas_corpus_batch(p->corpus, &how);
+    p->config = (nas_train_config){
+        .optim = {.rate = real(p, "rate", 1e-3),
+                  .floor = 0.02,
+                  .beta1 = 0.9,
+                  .beta2 = 0.95,
+                  .epsilon = 1e-8,
+                  .decay = real(p, "decay", 0.05),
+                  .clip = 1,
+                  .average = real(p, "average", 0)},
+        .batch = u64(p, "batch", 32),
+        .most_rows = 16384,
+        .epochs = (epochs + copies - 1) / copies,
+        .seed = p->seed,
+        .dropout = real(p, "dropout", 0),
+    };
+    uint64_t steps = p->config.epochs * ((rows * copies + p->config.batch - 1) / p->config.batch);
+    p->config.optim.warm = steps / 20 + 1;
+    p->trainer = nas_trainer_new(p->rlm->model, p->batch, &p->config);
+}
+
+/* What must be the same for a checkpoint to be continued. */
+static void describe_training(const plan *p)
+{
+    const nas_optim_config *c = &p->config.optim;
+    nas_bytes text = {0};
+    nas_bytes_print(&text, "{\"naslm\": \"%s\", \"seed\": %llu, \"rows\": %zu, \"examples\": %zu, ",
+                    NAS_VERSION, (unsigned long long)p->seed, nas_corpus_size(p->corpus),
+                    p->batch->input.n);
+    nas_bytes_print(&text, "\"tokens\": %zu, \"epochs\": %llu, \"batch\": %zu, \"rate\": %.17g, ",
+                    nas_spans_rows(p->batch->input), (unsigned long long)p->config.epochs,
+                    p->config.batch, c->rate);
+    nas_bytes_print(&text, "\"decay\": %.17g, \"dropout\": %.17g, \"average\": %.17g, ", c->decay,
+                    p->config.dropout, c->average);
+    nas_bytes_print(&text,
+                    "\"jitter\": %.17g, \"numbers\": %llu, \"from\": ", real(p, "jitter", 0.1),
+                    (unsigned long long)u64(p, "numbers", 0));
+    const char *before = nas_model_meta(p->rlm->model, "provenance");
+    nas_bytes_print(&text, "%s}", before ? before : "null");
+    nas_model_set_meta(p->rlm->model, "provenance", text.data);
+    nas_bytes_clear(&text);
+    nas_rlm_describe(p->rlm);
+}
+
+static nas_status resume(plan *p, nas_err *err)
+{
+    const char *path = p->checkpoint.data;
+    if (access(path, F_OK))
+        return NAS_OK;
+    nas_safetensors *file = nas_safetensors_open(path, err);
+    const char *was = file ? nas_safetensors_meta(file, "provenance") : NULL;
+    const char *is = nas_model_meta(p->rlm->model, "provenance");
+    if (file && (!was || strcmp(was, is)))
+        nas_fail(err, NAS_USAGE, "'%s' is of a training with other options or data", path);
+    nas_safetensors_free(file);
+    return err->code ? err->code : nas_trainer_resume(p->trainer, path, err);
+}
+
+static void tell(const nas_train_report *r, double loss, double rate, bool bar)
+{
+    double left = (double)(r->steps - r->step) / rate;
+    fprintf(stderr, "%sstep %llu of %llu, loss %.4f, %.1f steps/s, %.0f s left%s", bar ? "\r" : "",
+            (unsigned long long)r->step, (unsigned long long)r->steps, loss, rate, left,
+            bar ? "\033[K" : "\n");
+}
+
+static nas_status train(plan *p, nas_err *err)
+{
+    const char *how = nas_options_text(p->o, "progress", "auto");
+    bool bar = !strcmp(how, "bar") || (!strcmp(how, "auto") && isatty(STDERR_FILENO));
+    double start = seconds(), told = start, saved = start, loss = NAN;
+    nas_train_report r;
+    for (uint64_t steps = 0; !stop_signal && nas_trainer_step(p->trainer, &r);) {
+        double now = seconds();
+        loss = isnan(loss) ? r.loss : 0.98 * loss + 0.02 * r.loss;
+        steps++;
+        if (strcmp(how, "none") && (now > told + (bar ? 0.2 : 10) || r.step == r.steps)) {
+            tell(&r, loss, (double)steps / (now - start + 1e-9), bar);
+            told = now;
+        }
+        if (now > saved + real(p, "checkpoint", 300)) {
+            if (nas_trainer_save(p->trainer, p->checkpoint.data, err))
+                return err->code;
+            saved = now;
+        }
+    }
+    if (bar && strcmp(how, "none"))
+        fputc('\n', stderr);
+    return NAS_OK;
+}
+
+/* Saves the end, or a checkpoint when a signal came. */
+static nas_status finish(plan *p, nas_err *err)
+{
+    if (stop_signal) {
+        if (nas_trainer_save(p->trainer, p->checkpoint.data, err))
+            return err->code;
+        fprintf(stderr, "stopped; '--resume' goes on from '%s'\n", p->checkpoint.data);
+        return (nas_status)(128 + stop_signal);
+    }
+    nas_trainer_swap(p->trainer);
+    nas_status status = nas_rlm_save(p->rlm, p->path, err);
+    if (status == NAS_OK)
+        unlink(p->checkpoint.data);
+    return status;
+}
+
+/* ---- judging ---- */
+
+static nas_status judge(plan *p, nas_err *err)
+{
+    static const char *const columns[] = {"space", "task",     "metric", "n",
+                                          "tau_b", "spearman", "low_95", "high_95"};
+    nas_report report;
+    nas_status status = nas_report_open(&report, p->o, columns, 8, err);
+    for (size_t i = 0; i < p->data.n_table && status == NAS_OK; i++)
+        status = nas_train_data_judge(&p->data.table[i], p->rlm, &report, err);
+    return status == NAS_OK ? nas_report_close(&report, err) : status;
+}
+
+static nas_status prepare(plan *p, nas_err *err)
+{
+    nas_status status = nas_train_data_open(&p->data, p->o, err);
+    if (status == NAS_OK)
+        status = make_model(p, err);
+    if (status)
+        return status;
+    p->corpus = nas_corpus_new(p->rlm, p->data.n_free > 0);
+    status = nas_train_data_fill(&p->data, p->corpus, p->seed, err);
+    if (status == NAS_OK)
+        status = nas_corpus_fit(p->corpus, nas_options_text(p->o, "scale", "normal"), err);
+    if (status)
+        return status;
+    make_trainer(p);
+    describe_training(p);
+    fprintf(stderr, "%zu rows of %zu spaces and tasks, %zu parameters\n",
+            nas_corpus_size(p->corpus), p->rlm->n_domain, p->rlm->model->tensors.count);
+    return check_memory(p, err);
+}
+
+static void clear_plan(plan *p)
+{
+    nas_trainer_free(p->trainer);
+    nas_corpus_free(p->corpus);
+    nas_rlm_free(p->rlm);
+    nas_train_data_close(&p->data);
+    nas_bytes_clear(&p->checkpoint);
+}
+
+static nas_status run_training(nas_options *o, nas_err *err)
+{
+    plan p = {.o = o, .path = nas_options_text(o, "output", NULL)};
+    if (!p.path)
+        return nas_fail(err, NAS_USAGE, "option '--output' is missing");
+    nas_status status = check_shares(&p, err);
+    if (status == NAS_OK)
+        status = nas_command_threads(o, err);
+    if (status == NAS_OK)
+        status = nas_disk_vacant(p.path, nas_options_has(o, "force"), err);
+    if (status)
+        return status;
+    struct sigaction action = {.sa_handler = on_signal};
+    nas_bytes_print(&p.checkpoint, "%s.checkpoint", p.path);
+    p.seed = nas_command_seed(o);
+    status = prepare(&p, err);
+    if (status == NAS_OK && nas_options_has(o, "resume"))
+        status = resume(&p, err);
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    if (status == NAS_OK)
+        status = train(&p, err);
+    if (status == NAS_OK)
+        status = finish(&p, err);
+    if (status == NAS_OK)
+        status = judge(&p, err);
+    clear_plan(&p);
+    return status;
+}
+
+/* ---- naslm train vocab ---- */
+
+static nas_status run_vocab(nas_options *o, nas_err *err)
+{
+    const char *path = nas_options_text(o, "output", NULL);
+    if (!path)
+        return nas_fail(err, NAS_USAGE, "option '--output' is missing");
+    nas_status status = nas_disk_vacant(path, nas_options_has(o, "force"), err);
+    nas_train_data data = {0};
+    nas_vocab *vocab = NULL;
+    if (status == NAS_OK)
+        status = nas_train_data_open(&data, o, err);
+    if (status == NAS_OK)
+        vocab = nas_train_data_vocab(&data, (int)nas_options_u64(o, "pieces", NAS_VOCAB_PIECES),
+                                     nas_command_seed(o), err);
+    status = vocab ? nas_vocab_save(vocab, path, err) : err->code;
+    if (status == NAS_OK)
+        fprintf(stderr, "%d pieces\n", nas_vocab_pieces(vocab));
+    nas_vocab_free(vocab);
+    nas_train_data_close(&data);
+    return status;
+}
+
+static nas_status run(nas_options *o, nas_err *err)
+{
+    static const char *const verbs[] = {"vocab"};
+    char hint[100];
+    if (o->n_operand == 0)
+        return run_training(o, err);
+    if (o->n_operand == 1 && !strcmp(o->operand[0], "vocab"))
+        return run_vocab(o, err);
+    return nas_fail(err, NAS_USAGE, "'%s' is one operand too many%s", o->operand[o->n_operand - 1],
+                    nas_hint(hint, sizeof hint, o->operand[0], verbs, 1));
+}
+
+const nas_command nas_command_train = {
+    "train",
+    "[--table T.h5[@TASK]]... [-s SPACE[@TASK]]... [--from MODEL] -o MODEL\n"
+    "       naslm train vocab -s SPACE... [--pieces N] -o FILE",
+    "train a surrogate on tables and on counts that cost nothing",
+    "The model learns the tables' metrics, and from random architectures what follows from an\n"
+    "architecture alone: params, macs, activation_bytes, convs, depth, depth_least, depth_mean,\n"
+    "paths, active_convs. Rows are split by the digest of their canonical string: see --rows,\n"
+    "--hold-out and --draw. In the end the rows that were kept are predicted, and rank\n"
+    "correlations printed. A training that was stopped goes on with --resume.",
+    OPTIONS,
+    run};

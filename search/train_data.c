@@ -1,0 +1,354 @@
+#include "search/train_data.h"
+
+#include "results/rank.h"
+#include "surrogate/structure.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { VOCAB_TEXTS = 4000 }; /* of each table and space that a vocabulary is learned on */
+
+/* ---- names ---- */
+
+/* "FILE@TASK": the part in front of the last '@', and the task's name or NULL behind it. */
+static const char *before_at(nas_arena *arena, const char *text, const char **task)
+{
+    const char *at = strrchr(text, '@');
+    *task = at ? at + 1 : NULL;
+    return at ? nas_arena_print(arena, "%.*s", (int)(at - text), text) : text;
+}
+
+static void split_words(nas_arena *arena, const char *text, const char ***word, size_t *n,
+                        size_t *cap)
+{
+    for (const char *at = text; *at;) {
+        size_t length = strcspn(at, ",");
+        *word = nas_grow(*word, cap, *n + 1, sizeof **word);
+        (*word)[(*n)++] = nas_arena_print(arena, "%.*s", (int)length, at);
+        at += length + (at[length] == ',');
+    }
+}
+
+static nas_status read_free(nas_train_data *d, const char *text, nas_err *err)
+{
+    char hint[100];
+    if (!strcmp(text, "none"))
+        return NAS_OK;
+    if (!strcmp(text, "all")) {
+        for (int k = 0; k < NAS_STRUCTURE_COUNT; k++)
+            split_words(d->arena, nas_structure_names[k], &d->free, &d->n_free, &d->free_cap);
+        return NAS_OK;
+    }
+    split_words(d->arena, text, &d->free, &d->n_free, &d->free_cap);
+    for (size_t i = 0; i < d->n_free; i++) {
+        int k = 0;
+        while (k < NAS_STRUCTURE_COUNT && strcmp(d->free[i], nas_structure_names[k]))
+            k++;
+        if (k == NAS_STRUCTURE_COUNT)
+            return nas_fail(
+                err, NAS_USAGE, "'%s' is not a count that costs nothing%s", d->free[i],
+                nas_hint(hint, sizeof hint, d->free[i], nas_structure_names, NAS_STRUCTURE_COUNT));
+    }
+    return NAS_OK;
+}
+
+/* ---- tables and spaces ---- */
+
+/* The split of protocol: by the digest of canonical strings. */
+static nas_status split_table(nas_train_table *t, uint64_t draw, nas_err *err)
+{
+    const nas_space *space = t->table->space;
+    nas_arena *arena = nas_arena_new();
+    const char **key = nas_alloc((t->table->n + 1) * sizeof *key);
+    nas_bytes text = {0};
+    nas_arch arch, canonical;
+    nas_status status = NAS_OK;
+    for (size_t i = 0; i < t->table->n && status == NAS_OK; i++) {
+        status = nas_space_parse(space, nas_table_arch(t->table, i, &text), &arch, err);
+        if (status)
+            break;
+        nas_space_canonical(space, &arch, &canonical);
+        nas_bytes_reset(&text);
+        nas_space_print(space, &canonical, &text);
+        key[i] = nas_arena_print(arena, "%s", text.data);
+    }
+    if (status == NAS_OK)
+        nas_split_order(&t->split, space->name, draw, key, t->table->n);
+    nas_bytes_clear(&text);
+    nas_arena_free(arena);
+    free(key);
+    return status;
+}
+
+/* --rows N: the first N learn, the rest judges; else the last share judges. */
+static void divide(nas_train_table *t, const nas_options *o)
+{
+    size_t n = t->table->n, most = nas_options_u64(o, "test", 1000);
+    if (nas_options_has(o, "rows")) {
+        size_t rows = nas_options_u64(o, "rows", 0);
+        t->n_train = rows < n ? rows : n;
+    } else {
+        t->n_train = n - (size_t)floor((double)n * nas_options_real(o, "hold-out", 0.05));
+    }
+    t->test_at = nas_split_test(&t->split, t->n_train);
+    t->n_test = n - t->test_at < most ? n - t->test_at : most;
+}
+
+static nas_status open_table(nas_train_data *d, const nas_options *o, const char *text,
+                             nas_err *err)
+{
+    const char *task, *path = before_at(d->arena, text, &task);
+    d->table = nas_grow(d->table, &d->table_cap, d->n_table + 1, sizeof *d->table);
+    nas_train_table *t = &d->table[d->n_table];
+    *t = (nas_train_table){.table = nas_table_open(path, err)};
+    if (!t->table)
+        return err->code;
+    d->n_table++;
+    t->task = nas_space_task(t->table->space, task, err);
+    if (!t->task || split_table(t, nas_options_u64(o, "draw", 0), err))
+        return nas_fail_in(err, "'%s'", path);
+    divide(t, o);
+    return NAS_OK;
+}
+
+static nas_status open_space(nas_train_data *d, const char *text, nas_err *err)
+{
+    const char *task, *name = before_at(d->arena, text, &task);
+    d->space = nas_grow(d->space, &d->space_cap, d->n_space + 1, sizeof *d->space);
+    nas_train_space *s = &d->space[d->n_space];
+    s->space = nas_space_need(name, err);
+    s->task = s->space ? nas_space_task(s->space, task, err) : NULL;
+    d->n_space += s->task != NULL;
+    return err->code;
+}
+
+static bool table_has(const nas_train_data *d, const char *name)
+{
+    for (size_t i = 0; i < d->n_table; i++)
+        if (nas_metric_find(d->table[i].table->metric, d->table[i].table->n_metric, name) >= 0)
+            return true;
+    return false;
+}
+
+nas_status nas_train_data_open(nas_train_data *d, const nas_options *o, nas_err *err)
+{
+    const char *text;
+    *d = (nas_train_data){.random = nas_options_u64(o, "random", 2000)};
+    d->arena = nas_arena_new();
+    d->split_digits = nas_options_has(o, "split-digits");
+    split_words(d->arena, nas_options_text(o, "metrics", ""), &d->metric, &d->n_metric,
+                &d->metric_cap);
+    nas_status status = read_free(d, nas_options_text(o, "free", "all"), err);
+    for (size_t i = 0; status == NAS_OK && (text = nas_options_nth(o, "table", i)); i++)
+        status = open_table(d, o, text, err);
+    for (size_t i = 0; status == NAS_OK && (text = nas_options_nth(o, "space", i)); i++)
+        status = open_space(d, text, err);
+    if (status == NAS_OK && d->n_table + d->n_space == 0)
+        return nas_fail(err, NAS_USAGE, "nothing to learn from: give '--table' or '--space'");
+    for (size_t i = 0; i < d->n_metric && status == NAS_OK; i++)
+        if (!table_has(d, d->metric[i]))
+            status = nas_fail(err, NAS_USAGE, "no table has the metric '%s'", d->metric[i]);
+    return status;
+}
+
+void nas_train_data_close(nas_train_data *d)
+{
+    for (size_t i = 0; i < d->n_table; i++) {
+        nas_table_close(d->table[i].table);
+        nas_split_clear(&d->table[i].split);
+    }
+    free(d->table);
+    free(d->space);
+    free(d->metric);
+    free(d->free);
+    if (d->arena)
+        nas_arena_free(d->arena);
+    *d = (nas_train_data){0};
+}
+
+/* ---- the schema ---- */
+
+static bool wanted(const nas_train_data *d, const char *name)
+{
+    for (size_t i = 0; i < d->n_metric; i++)
+        if (!strcmp(d->metric[i], name))
+            return true;
+    return d->n_metric == 0;
+}
+
+/* Adds a metric once; NAS_USAGE when it is there in another unit. */
+static nas_status add_once(nas_schema *schema, const nas_metric *metric, nas_err *err)
+{
+    int at = nas_metric_find(schema->metric, schema->n, metric->name);
+    if (at < 0)
+        return nas_schema_add(schema, metric, err);
+    if (strcmp(schema->metric[at].unit, metric->unit))
+        return nas_fail(err, NAS_USAGE, "the metric '%s' is in '%s' here, in '%s' there",
+                        metric->name, schema->metric[at].unit, metric->unit);
+    return NAS_OK;
+}
+
+static nas_status add_tables(const nas_train_data *d, nas_schema *schema, bool accuracy,
+                             nas_err *err)
+{
+    for (size_t i = 0; i < d->n_table; i++)
+        for (size_t k = 0; k < d->table[i].table->n_metric; k++) {
+            const nas_metric *m = &d->table[i].table->metric[k];
+            if (wanted(d, m->name) && !strcmp(m->name, "accuracy") == accuracy &&
+                add_once(schema, m, err))
+                return err->code;
+        }
+    return NAS_OK;
+}
+
+nas_status nas_train_data_schema(const nas_train_data *d, nas_schema *schema, nas_err *err)
+{
+    nas_status status = add_tables(d, schema, true, err);
+    if (status == NAS_OK)
+        status = add_tables(d, schema, false, err);
+    for (size_t i = 0; i < d->n_free && status == NAS_OK; i++) {
+        nas_metric metric;
+        status = nas_metric_make(&metric, d->free[i], err);
+        if (status == NAS_OK && nas_metric_find(schema->metric, schema->n, metric.name) < 0)
+            status = nas_schema_add(schema, &metric, err);
+    }
+    return status;
+}
+
+/* ---- texts ---- */
+
+static nas_status add_text(nas_vocab_trainer *trainer, const nas_space *space, const nas_task *task,
+                           const nas_arch *arch, nas_err *err)
+{
+    nas_bytes text = {0};
+    nas_status status = nas_rlm_prompt(space, task, arch, &text, err);
+    if (status == NAS_OK)
+        nas_vocab_trainer_add(trainer, text.data, text.size);
+    nas_bytes_clear(&text);
+    return status;
+}
+
+static nas_status add_table_texts(nas_vocab_trainer *trainer, const nas_train_table *t,
+                                  nas_err *err)
+{
+    nas_bytes text = {0};
+    nas_arch arch;
+    size_t n = t->n_train < VOCAB_TEXTS ? t->n_train : VOCAB_TEXTS;
+    nas_status status = NAS_OK;
+    for (size_t i = 0; i < n && status == NAS_OK; i++) {
+        const char *name = nas_table_arch(t->table, t->split.order[i], &text);
+        status = nas_space_parse(t->table->space, name, &arch, err);
+        if (status == NAS_OK)
+            status = add_text(trainer, t->table->space, t->task, &arch, err);
+    }
+    nas_bytes_clear(&text);
+    return status;
+}
+
+nas_vocab *nas_train_data_vocab(const nas_train_data *d, int pieces, uint64_t seed, nas_err *err)
+{
+    nas_vocab_trainer *trainer =
+        d->split_digits ? nas_vocab_trainer_new() : nas_vocab_trainer_new_whole();
+    nas_rng root = nas_rng_seed(seed), texts = nas_rng_child(&root, "vocabulary", 0);
+    nas_status status = NAS_OK;
+    for (size_t i = 0; i < d->n_table && status == NAS_OK; i++)
+        status = add_table_texts(trainer, &d->table[i], err);
+    for (size_t i = 0; i < d->n_space && status == NAS_OK; i++) {
+        const nas_train_space *s = &d->space[i];
+        nas_rng all = nas_rng_child(&texts, s->space->name, 0);
+        for (size_t k = 0; k < VOCAB_TEXTS && k < d->random && status == NAS_OK; k++) {
+            nas_rng rng = nas_rng_child(&all, "text", k);
+            nas_arch arch;
+            nas_space_sample(s->space, &rng, &arch);
+            status = add_text(trainer, s->space, s->task, &arch, err);
+        }
+    }
+    nas_vocab *vocab = status ? NULL : nas_vocab_trainer_learn(trainer, pieces, err);
+    nas_vocab_trainer_free(trainer);
+    return vocab;
+}
+
+nas_status nas_train_data_fill(const nas_train_data *d, nas_corpus *corpus, uint64_t seed,
+                               nas_err *err)
+{
+    nas_status status = NAS_OK;
+    for (size_t i = 0; i < d->n_table && status == NAS_OK; i++) {
+        const nas_train_table *t = &d->table[i];
+        status = nas_corpus_add_table(corpus, t->table, t->task, t->split.order, t->n_train, err);
+    }
+    for (size_t i = 0; i < d->n_space && status == NAS_OK; i++)
+        status = nas_corpus_add_random(corpus, d->space[i].space, d->space[i].task, d->random, seed,
+                                       err);
+    return status;
+}
+
+/* ---- judging ---- */
+
+static nas_status judge_metric(const nas_train_table *t, const nas_metric *metric, size_t column,
+                               const double *value, size_t stride, nas_report *report, nas_err *err)
+{
+    double *truth = nas_alloc((t->n_test + 1) * sizeof *truth), *score;
+    size_t n = 0;
+    score = nas_alloc((t->n_test + 1) * sizeof *score);
+    for (size_t i = 0; i < t->n_test; i++) {
+        double x = nas_table_value(t->table, t->split.order[t->test_at + i], column);
+        if (isnan(x))
+            continue;
+        truth[n] = x;
+        score[n++] = value[i * stride];
+    }
+    nas_rank rank = {.tau_b = NAN, .spearman = NAN, .low = NAN, .high = NAN};
+    nas_status status = n ? nas_rank_compare(truth, score, n, &rank, err) : NAS_OK;
+    nas_report_text(report, t->table->space->name);
+    nas_report_text(report, t->task->name);
+    nas_report_text(report, metric->name);
+    nas_report_int(report, (int64_t)n);
+    nas_report_real(report, rank.tau_b);
+    nas_report_real(report, rank.spearman);
+    nas_report_real(report, rank.low);
+    nas_report_real(report, rank.high);
+    free(truth);
+    free(score);
+    return status;
+}
+
+static nas_status read_test(const nas_train_table *t, nas_arch *arch, nas_err *err)
+{
+    nas_bytes text = {0};
+    nas_status status = NAS_OK;
+    for (size_t i = 0; i < t->n_test && status == NAS_OK; i++) {
+        const char *name = nas_table_arch(t->table, t->split.order[t->test_at + i], &text);
+        status = nas_space_parse(t->table->space, name, &arch[i], err);
+    }
+    nas_bytes_clear(&text);
+    return status;
+}
+
+nas_status nas_train_data_judge(const nas_train_table *t, const nas_rlm *rlm, nas_report *report,
+                                nas_err *err)
+{
+    size_t m = 0, *metric = nas_alloc((t->table->n_metric + 1) * sizeof *metric);
+    size_t *column = nas_alloc((t->table->n_metric + 1) * sizeof *column);
+    for (size_t i = 0; i < rlm->schema.n; i++) {
+        int k = nas_metric_find(t->table->metric, t->table->n_metric, rlm->schema.metric[i].name);
+        if (k < 0 || !nas_rlm_knows(rlm, t->table->space->name, t->task->name, i))
+            continue;
+        metric[m] = i;
+        column[m++] = (size_t)k;
+    }
+    nas_arch *arch = nas_alloc((t->n_test + 1) * sizeof *arch);
+    double *value = nas_alloc((t->n_test * m + 1) * sizeof *value);
+    nas_rlm_ask ask = {.metric = metric, .m = m};
+    nas_status status = read_test(t, arch, err);
+    if (status == NAS_OK && t->n_test && m)
+        status =
+            nas_rlm_predict(rlm, &ask, t->table->space, t->task, arch, t->n_test, value, NULL, err);
+    for (size_t k = 0; k < m && status == NAS_OK && t->n_test; k++)
+        status =
+            judge_metric(t, &rlm->schema.metric[metric[k]], column[k], value + k, m, report, err);
+    free(metric);
+    free(column);
+    free(arch);
+    free(value);
+    return status;
+}

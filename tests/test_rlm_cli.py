@@ -1,0 +1,171 @@
+"""naslm train, predict and search with a model, as a user calls them."""
+import csv
+import io
+import os
+import random
+import subprocess
+
+import tap
+from tap import NASLM, case, naslm, refused
+
+SMALL = ["--d", "16", "--layers", "1", "--heads", "2", "--ffn", "32", "--number", "SCI(2,2)"]
+TRAIN = ["train", "--table", "macro.h5", "--free", "none", "--epochs", "15", "--batch", "16", "--rate",
+         "0.01", "--rows", "300", "--seed", "1", "--threads", "1", "--progress", "none", *SMALL]
+ASK = ["predict", "-m", "m.safetensors", "-s", "nbmacro", "--format", "csv", "--metrics", "accuracy"]
+archs = []
+
+
+def read(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def table(name, value, n, metric):
+    """A table of n architectures whose label is value(arch)."""
+    archs[:] = naslm("sample", "-s", "nbmacro", "-n", n, "--seed", 3)[0].split()
+    with open(name + ".csv", "w") as file:
+        file.write("arch,y\n" + "".join(f"{a},{value(a)}\n" for a in archs))
+    naslm("table", "import", "-s", "nbmacro", name + ".csv", "--arch", "arch", "--metric",
+          metric + "=y", "-o", name + ".h5")
+
+
+@case
+def train_learns_a_simple_target():
+    table("macro", lambda a: 40 + 5 * a.count("1") + a.count("2"), 400, "accuracy")
+    out, err = naslm(*TRAIN, "-o", "m.safetensors", "--format", "csv")
+    rows = list(csv.DictReader(io.StringIO(out)))
+    assert len(rows) == 1 and rows[0]["metric"] == "accuracy", out
+    assert float(rows[0]["tau_b"]) > 0.7, out
+    assert "memory: " in err, err
+
+
+@case
+def same_seed_same_model():
+    naslm(*TRAIN, "-o", "again.safetensors")
+    assert read("m.safetensors") == read("again.safetensors")
+
+
+@case
+def predictions_do_not_depend_on_threads_or_company():
+    one, notes = naslm(*ASK, "--threads", 1, "-", stdin="\n".join(archs))
+    two, _ = naslm(*ASK, "--threads", 2, "-", stdin="\n".join(archs[:33]))
+    assert one.splitlines()[0] == "arch,accuracy,accuracy_spread", one[:80]
+    assert one.startswith(two) and len(two.splitlines()) == 34
+    assert "extrapolation" not in notes
+    values = [float(row["accuracy"]) for row in csv.DictReader(io.StringIO(one))]
+    assert len(values) == len(archs) and 35 < min(values) < max(values) < 90
+
+
+@case
+def samples_depend_on_the_seed_alone():
+    drawn = [naslm(*ASK, "--samples", 16, "--seed", k, archs[0])[0] for k in (7, 7, 8)]
+    assert drawn[0] == drawn[1] != drawn[2]
+
+
+@case
+def extrapolation_is_said():
+    arch = naslm("sample", "-s", "nb201", "-n", 1, "--seed", 1)[0].strip()
+    _, err = naslm("predict", "-m", "m.safetensors", "-s", "nb201", "--metrics", "accuracy", arch)
+    assert "no accuracy of nb201 (cifar10)" in err and "extrapolation" in err, err
+
+
+@case
+def search_asks_the_model():
+    naslm("search", "-s", "nbmacro", "--objectives", "max:accuracy,min:macs", "--from",
+          "model:m.safetensors", "--from", "cost", "--budget", 150, "--seed", 1, "-o", "run.h5",
+          "--progress", "none")
+    rows = list(csv.DictReader(io.StringIO(naslm("front", "run.h5", "--format", "csv")[0])))
+    assert rows
+    said = naslm(*ASK, rows[0]["arch"])[0].splitlines()[1].split(",")[1]
+    assert float(said) == float(rows[0]["accuracy"]), (said, rows[0])
+
+
+@case
+def from_adds_a_metric():
+    table("mine", lambda a: 1 + a.count("2"), 200, "latency:mine")
+    out, _ = naslm("train", "--from", "m.safetensors", "--table", "mine.h5", "--free", "none",
+                   "--epochs", 3, "--rows", 150, "--seed", 2, "--progress", "none", "-o",
+                   "tuned.safetensors", "--format", "csv")
+    assert "latency:mine" in out, out
+    both, _ = naslm("predict", "-m", "tuned.safetensors", "-s", "nbmacro", "--format", "csv",
+                    "--metrics", "latency:mine,accuracy", "01201201")
+    assert both.startswith("arch,accuracy,accuracy_spread,latency:mine,latency:mine_spread"), both
+
+
+@case
+def vocabulary_of_its_own():
+    naslm("train", "vocab", "-s", "nbmacro", "--random", 200, "--pieces", 400, "--seed", 1, "-o",
+          "v.json")
+    naslm(*TRAIN, "--vocab", "v.json", "--epochs", 1, "-o", "v.safetensors")
+    refused("exists (--force", "train", "vocab", "-s", "nbmacro", "-o", "v.json")
+    refused("is missing", "train", "vocab", "-s", "nbmacro")
+    refused("no vocabulary", *TRAIN, "--vocab", "macro.csv", "-o", "w.safetensors", code=1)
+
+
+@case
+def a_stopped_training_goes_on_to_the_same_bytes():
+    path = "stopped.safetensors"
+    child = subprocess.Popen([NASLM, *TRAIN, "-o", path, "--checkpoint", "0.05"],
+                             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while child.poll() is None and not os.path.exists(path + ".checkpoint"):
+        pass
+    child.terminate()
+    assert child.wait() == 143 and not os.path.exists(path)
+    refused("other options", *TRAIN, "-o", path, "--resume", "--rate", 0.001)
+    naslm(*TRAIN, "-o", path, "--resume")
+    assert read("m.safetensors") == read(path) and not os.path.exists(path + ".checkpoint")
+
+
+@case
+def refusals():
+    new = ["-o", "new.safetensors"]
+    refused("exists (--force", *TRAIN, "-o", "m.safetensors")
+    refused("allows", *TRAIN, *new, "--memory", "100K", code=1)
+    refused("is not a size", *TRAIN, *new, "--memory", "lots")
+    refused("no table has the metric 'accurac'", *TRAIN, *new, "--metrics", "accurac")
+    refused("nothing to learn from", "train", *new)
+    refused("'--d' does not go with '--from'", *TRAIN, *new, "--from", "m.safetensors")
+    refused("not an even multiple", *TRAIN, *new, "--heads", 3)
+    refused("not a count that costs nothing", *TRAIN, *new, "--free", "depht")
+    refused("the model reads at most 3", *TRAIN, *new, "--window", 3, code=1)
+    refused("SCO", *TRAIN, *new, "--number", "SCO(2)")
+    refused("no row has a label", *TRAIN, *new, "--rows", 0, code=1)
+    refused("latency:pi", *ASK[:-1], "latency:pi", archs[0])
+    refused("'--model' is missing", "predict", "-s", "nbmacro", "--metrics", "accuracy", archs[0])
+    refused("none", "predict", "-m", "none", *ASK[3:], archs[0], code=1)
+    refused("macro.csv", "predict", "-m", "macro.csv", *ASK[3:], archs[0], code=1)
+    refused("needs a file", "search", "-s", "nbmacro", "--objectives", "max:accuracy", "--from",
+            "model", "--budget", 5, "-o", "r.h5")
+    with open("cut.safetensors", "wb") as file:
+        file.write(read("m.safetensors")[:-100])
+    refused("cut.safetensors", "predict", "-m", "cut.safetensors", *ASK[3:], archs[0], code=1)
+
+
+def peak_memory(n):
+    """Kilobytes that predicting n architectures from a pipe takes."""
+    rows = "".join("".join(random.choice("012") for _ in range(8)) + "\n" for _ in range(n))
+    child = subprocess.Popen([NASLM, *ASK, "--threads", "1", "-"], stdin=subprocess.PIPE,
+                             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, text=True)
+    child.stdin.write(rows)
+    child.stdin.close()
+    _, code, used = os.wait4(child.pid, 0)
+    assert code == 0
+    return used.ru_maxrss
+
+
+@case
+def constant_memory_from_a_pipe():
+    random.seed(1)
+    short, long = peak_memory(2048), peak_memory(8 * 2048)
+    assert long < short + 4000, (short, long)  # the texts alone would take 6 MB
+
+
+@case
+def version_names_its_parts():
+    out, _ = naslm("--version")
+    for part in ("HDF5", "jansson", "protobuf-c", "zlib", "oneDNN", "OpenMP", "CPU path",
+                 "run file schema"):
+        assert any(line.startswith(part) and line.split()[-1] for line in out.splitlines()), part
+
+
+tap.main()

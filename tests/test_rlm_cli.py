@@ -99,7 +99,7 @@ def vocabulary_of_its_own():
     naslm(*TRAIN, "--vocab", "v.json", "--epochs", 1, "-o", "v.safetensors")
     refused("exists (--force", "train", "vocab", "-s", "nbmacro", "-o", "v.json")
     refused("is missing", "train", "vocab", "-s", "nbmacro")
-    refused("no vocabulary", *TRAIN, "--vocab", "macro.csv", "-o", "w.safetensors", code=1)
+    refused("vocabulary is not JSON", *TRAIN, "--vocab", "macro.csv", "-o", "w.safetensors", code=1)
 
 
 @case
@@ -135,7 +135,7 @@ def refusals():
     refused("none", "predict", "-m", "none", *ASK[3:], archs[0], code=1)
     refused("macro.csv", "predict", "-m", "macro.csv", *ASK[3:], archs[0], code=1)
     refused("needs a file", "search", "-s", "nbmacro", "--objectives", "max:accuracy", "--from",
-            "model", "--budget", 5, "-o", "r.h5")
+            "model", "--budget", 50, "-o", "r.h5")
     with open("cut.safetensors", "wb") as file:
         file.write(read("m.safetensors")[:-100])
     refused("cut.safetensors", "predict", "-m", "cut.safetensors", *ASK[3:], archs[0], code=1)

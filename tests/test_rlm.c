@@ -2,6 +2,7 @@
  * saved, loaded, split into batches and threads, extended and damaged. */
 #include "results/rank.h"
 #include "surrogate/corpus.h"
+#include "surrogate/rlm_predictor.h"
 #include "surrogate/structure.h"
 #include "surrogate/train.h"
 
@@ -197,6 +198,54 @@ static void test_extend(void **state)
     nas_rlm_free(rlm);
 }
 
+/* ---- as a predictor ---- */
+
+static void test_predictor(void **state)
+{
+    enum { N = 40, REST = TEST - N };
+    static const nas_rlm_recipe recipe = {
+        .sizes = {.d = 16,
+                  .encoder_layers = 1,
+                  .decoder_layers = 1,
+                  .heads = 2,
+                  .ffn = 32,
+                  .max_input = 200},
+        .number = "SCI(2,2)",
+        .random = 40,
+        .reading = {.epochs = 1, .batch = 16, .numbers = 2, .rate = 2e-3},
+        .labels =
+            {.epochs = 4, .visits = 120, .least = 1, .batch = 16, .rate = 2e-3, .jitter = 0.1},
+    };
+    const nas_predictor_type mine = nas_predictor_rlm_with(&recipe);
+    double value[2 * N], mean[2 * REST], spread[2 * REST], mean2[2 * REST], spread2[2 * REST];
+    nas_metric metric[2];
+    nas_predictor p, q;
+    nas_err err = {0};
+    (void)state;
+    nas_metric_make(&metric[0], "accuracy", &err);
+    nas_metric_make(&metric[1], "latency:mine", &err);
+    for (size_t i = 0; i < N; i++) {
+        value[2 * i] = 90 + arch[i].gene[0] + 0.1 * arch[i].gene[1];
+        value[2 * i + 1] = i % 3 ? 3 + arch[i].gene[5] : NAN;
+    }
+    const nas_labels labels = {space, space->tasks, arch, N, metric, 2, value};
+    assert_int_equal(nas_predictor_fit(&p, &mine, &labels, 3, &err), NAS_OK);
+    assert_int_equal(nas_predictor_predict(&p, arch + N, REST, mean, spread, &err), NAS_OK);
+    assert_int_equal(nas_predictor_save(&p, PATH, &err), NAS_OK);
+    assert_int_equal(nas_predictor_load(&q, PATH, &err), NAS_OK);
+    assert_string_equal(q.type->name, "rlm");
+    assert_int_equal(nas_predictor_parameters(&p), nas_predictor_parameters(&q));
+    assert_int_equal(nas_predictor_predict(&q, arch + N, REST, mean2, spread2, &err), NAS_OK);
+    assert_memory_equal(mean, mean2, sizeof mean);
+    assert_memory_equal(spread, spread2, sizeof spread);
+    for (size_t i = 0; i < 2 * REST; i++)
+        assert_true(isfinite(mean[i]) && spread[i] >= 0);
+    nas_predictor_clear(&p);
+    nas_predictor_clear(&q);
+    assert_int_equal(nas_rlm_save(trained, PATH, &err), NAS_OK);
+    assert_int_equal(nas_predictor_load(&q, PATH, &err), NAS_FAILED);
+}
+
 /* ---- refusals ---- */
 
 static void refuse_with(const char *key, const char *text, const char *why)
@@ -298,8 +347,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_learns),        cmocka_unit_test(test_same_bits),
         cmocka_unit_test(test_samples_agree), cmocka_unit_test(test_save_load),
-        cmocka_unit_test(test_extend),        cmocka_unit_test(test_refuses_files),
-        cmocka_unit_test(test_refuses_texts), cmocka_unit_test(test_structure),
+        cmocka_unit_test(test_extend),        cmocka_unit_test(test_predictor),
+        cmocka_unit_test(test_refuses_files), cmocka_unit_test(test_refuses_texts),
+        cmocka_unit_test(test_structure),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

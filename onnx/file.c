@@ -46,6 +46,7 @@ void nas_names_make(nas_names *names, const nas_graph *flat)
         nas_bytes_puts(&names->text, i < main->n_in ? "x" : nas_ops[main->node[i].op].name);
         if (i >= main->n_in || main->n_in > 1)
             nas_bytes_puti(&names->text, i);
+        nas_bytes_putc(&names->text, '\0');
     }
     names->at[main->n_node] = (uint32_t)names->text.size;
 }
@@ -59,7 +60,7 @@ void nas_names_clear(nas_names *names)
 
 void nas_names_put(nas_bytes *out, const nas_names *names, int id)
 {
-    nas_bytes_put(out, names->text.data + names->at[id], names->at[id + 1] - names->at[id]);
+    nas_bytes_put(out, nas_names_text(names, id), names->at[id + 1] - names->at[id] - 1);
 }
 
 void nas_names_put_tensor(nas_bytes *out, const nas_names *names, int id, const char *suffix)

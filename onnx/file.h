@@ -33,7 +33,11 @@ static inline bool nas_tensor_trained(const nas_tensor *tensor)
     return tensor->kind == NAS_PARAM_WEIGHT || tensor->kind == NAS_PARAM_STAT;
 }
 
-/* The names of all nodes, one after the other. */
+/* The values of a weight or statistic, as nas_weights_put appends them. value: all of them. */
+void nas_weights_fill(const nas_tensor *tensor, int node, nas_weights weights, uint64_t seed,
+                      float *value);
+
+/* The names of all nodes, one after the other, each ended by a NUL. */
 typedef struct {
     nas_bytes text;
     uint32_t *at; /* [n_node + 1] */
@@ -41,6 +45,10 @@ typedef struct {
 
 void nas_names_make(nas_names *names, const nas_graph *flat);
 void nas_names_clear(nas_names *names);
+static inline char *nas_names_text(const nas_names *names, int id)
+{
+    return names->text.data + names->at[id];
+}
 void nas_names_put(nas_bytes *out, const nas_names *names, int id);
 void nas_names_put_tensor(nas_bytes *out, const nas_names *names, int id, const char *suffix);
 

@@ -43,19 +43,28 @@ static void put_sine(const nas_tensor *tensor, float *value, int64_t n)
         value[i] = tensor->rank > 1 ? sinf((float)(i * i % 9973)) / scale : (float)center;
 }
 
+void nas_weights_fill(const nas_tensor *tensor, int node, nas_weights weights, uint64_t seed,
+                      float *value)
+{
+    int64_t n = nas_tensor_values(tensor);
+    nas_rng root = nas_rng_seed(seed), own = nas_rng_child(&root, "weights", (uint64_t)node);
+    if (weights == NAS_WEIGHTS_RANDOM)
+        put_random(tensor, nas_rng_child(&own, tensor->suffix, 0), value, n);
+    else if (weights == NAS_WEIGHTS_SINE)
+        put_sine(tensor, value, n);
+    else
+        memset(value, 0, (size_t)n * sizeof *value);
+}
+
 void nas_weights_put(const nas_graph *flat, int node, int param, nas_weights weights, uint64_t seed,
                      nas_bytes *out)
 {
     nas_tensor tensor;
     if (!nas_tensor_of(&flat->fn[0].node[node], param, &tensor))
         return;
-    int64_t n = nas_tensor_values(&tensor);
-    nas_rng root = nas_rng_seed(seed), own = nas_rng_child(&root, "weights", (uint64_t)node);
-    float *value = nas_zalloc((size_t)n, sizeof *value);
-    if (weights == NAS_WEIGHTS_RANDOM)
-        put_random(&tensor, nas_rng_child(&own, tensor.suffix, 0), value, n);
-    else if (weights == NAS_WEIGHTS_SINE)
-        put_sine(&tensor, value, n);
-    nas_bytes_put(out, value, (size_t)n * sizeof *value);
+    size_t size = (size_t)nas_tensor_values(&tensor) * sizeof(float);
+    float *value = nas_alloc(size);
+    nas_weights_fill(&tensor, node, weights, seed, value);
+    nas_bytes_put(out, value, size);
     free(value);
 }

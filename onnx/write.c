@@ -1,192 +1,343 @@
-/* Binary ONNX: fields in ascending number, as protobuf's own serializers order them. */
+/* Binary ONNX: the messages of the model are built in one arena, and protobuf-c packs them.
+ *
+ * protobuf-c looks at every field that a message could have, which would take most of the time. So
+ * what many messages share is packed once and ends each of them: operator and attributes of a node,
+ * type of a value. protobuf-c appends such bytes as unknown fields; those are the last fields of
+ * their messages, so the file is the same. */
+#include "onnx.pb-c.h"
 #include "onnx/file.h"
-#include "onnx/wire.h"
 
-/* The numbers of the fields used, as onnx.proto gives them. */
-enum { MODEL_IR = 1, MODEL_PRODUCER, MODEL_VERSION, MODEL_DOC = 6, MODEL_GRAPH, MODEL_OPSET };
-enum { MODEL_METADATA = 14, METADATA_KEY = 1, METADATA_VALUE, OPSET_DOMAIN = 1, OPSET_VERSION };
-enum { GRAPH_NODE = 1, GRAPH_NAME, GRAPH_INITIALIZER = 5, GRAPH_INPUT = 11, GRAPH_OUTPUT };
-enum { GRAPH_VALUE_INFO = 13, NODE_INPUT = 1, NODE_OUTPUT, NODE_NAME, NODE_OP, NODE_ATTRIBUTE };
-enum { ATTRIBUTE_NAME = 1, ATTRIBUTE_F, ATTRIBUTE_I, ATTRIBUTE_INTS = 8, ATTRIBUTE_TYPE = 20 };
-enum { TYPE_FLOAT = 1, TYPE_INT = 2, TYPE_INTS = 7 };
-enum { TENSOR_DIMS = 1, TENSOR_TYPE, TENSOR_NAME = 8, TENSOR_RAW = 9 };
-enum { VALUE_NAME = 1, VALUE_TYPE, TYPE_TENSOR = 1, TENSOR_ELEM = 1, TENSOR_SHAPE, SHAPE_DIM = 1 };
-enum { DIM_VALUE = 1, DIM_PARAM };
+#include <assert.h>
+
+/* The last fields of a message. */
+typedef struct tail {
+    struct tail *next;
+    const void *key; /* what they were made from */
+    size_t key_size;
+    ProtobufCMessageUnknownField field; /* no data: not packed yet */
+} tail;
+
+enum { BUCKETS = 256 };
 
 typedef struct {
     const nas_export_job *job;
+    nas_arena *arena;
     nas_names names;
+    nas_bytes key; /* int64 words; the first is an operator, or an element type below zero */
+    tail *tails[BUCKETS];
 } writer;
 
-static void put_text(nas_bytes *out, int field, const char *text)
+/* A new message of a type whose initial value is INIT. */
+#define NEW(w, type, INIT) ((type *)nas_arena_copy((w)->arena, &(const type)INIT, sizeof(type)))
+
+/* ---- tails ---- */
+
+static void put_key(writer *w, int64_t word)
 {
-    nas_wire_text(out, field, text, strlen(text));
+    nas_bytes_put(&w->key, &word, sizeof word);
 }
 
-static void put_name(writer *w, int field, int id)
+/* The tail of w->key, found or new. */
+static tail *tail_of_key(writer *w)
 {
-    const nas_names *n = &w->names;
-    nas_wire_text(w->job->out, field, n->text.data + n->at[id], n->at[id + 1] - n->at[id]);
-}
-
-static void put_tensor_name(writer *w, int field, int id, const char *suffix)
-{
-    size_t at = nas_wire_open(w->job->out, field);
-    nas_names_put_tensor(w->job->out, &w->names, id, suffix);
-    nas_wire_close(w->job->out, at);
-}
-
-static void put_attribute(nas_bytes *out, const nas_attr_row *row, const nas_attr *attr)
-{
-    static const int type[] = {
-        [NAS_ATTR_INT] = TYPE_INT, [NAS_ATTR_INTS] = TYPE_INTS, [NAS_ATTR_FLOAT] = TYPE_FLOAT};
-    size_t at = nas_wire_open(out, NODE_ATTRIBUTE);
-    put_text(out, ATTRIBUTE_NAME, row->name);
-    if (row->type == NAS_ATTR_FLOAT)
-        nas_wire_float(out, ATTRIBUTE_F, attr->f);
-    else
-        for (int i = 0; i < attr->n; i++)
-            nas_wire_int(out, row->type == NAS_ATTR_INT ? ATTRIBUTE_I : ATTRIBUTE_INTS, attr->v[i]);
-    nas_wire_int(out, ATTRIBUTE_TYPE, type[row->type]);
-    nas_wire_close(out, at);
-}
-
-static void put_node(writer *w, int id)
-{
-    nas_bytes *out = w->job->out;
-    const nas_node *node = &w->job->flat->fn[0].node[id];
-    const nas_op *op = &nas_ops[node->op];
-    nas_tensor tensor;
-    size_t at = nas_wire_open(out, GRAPH_NODE);
-    for (int i = 0; i < node->n_in; i++)
-        put_name(w, NODE_INPUT, node->in[i]);
-    for (int p = 0; p < op->n_params; p++)
-        if (nas_tensor_of(node, p, &tensor))
-            put_tensor_name(w, NODE_INPUT, id, tensor.suffix);
-    put_name(w, NODE_OUTPUT, id);
-    put_name(w, NODE_NAME, id);
-    put_text(out, NODE_OP, op->onnx);
-    for (int i = 0; i < op->n_attrs; i++)
-        if (!op->attrs[i].inner && node->attr[i].n >= 0)
-            put_attribute(out, &op->attrs[i], &node->attr[i]);
-    nas_wire_close(out, at);
-}
-
-static void put_type(nas_bytes *out, int elem, const int64_t *dim, int rank, bool batch)
-{
-    size_t type = nas_wire_open(out, VALUE_TYPE), tensor = nas_wire_open(out, TYPE_TENSOR);
-    nas_wire_int(out, TENSOR_ELEM, elem);
-    size_t shape = nas_wire_open(out, TENSOR_SHAPE);
-    for (int i = 0; i < rank; i++) {
-        size_t at = nas_wire_open(out, SHAPE_DIM);
-        if (batch && i == 0 && dim[0] == 0)
-            put_text(out, DIM_PARAM, "N");
-        else
-            nas_wire_int(out, DIM_VALUE, dim[i]);
-        nas_wire_close(out, at);
+    const nas_bytes *key = &w->key;
+    uint64_t hash = 0, word;
+    for (size_t i = 0; i < key->size; i += sizeof word) {
+        memcpy(&word, key->data + i, sizeof word);
+        hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
     }
-    nas_wire_close(out, shape);
-    nas_wire_close(out, tensor);
-    nas_wire_close(out, type);
+    tail **at = &w->tails[hash >> 56];
+    for (; *at; at = &(*at)->next)
+        if ((*at)->key_size == key->size && !memcmp((*at)->key, key->data, key->size))
+            return *at;
+    *at = nas_arena_get(w->arena, sizeof **at);
+    **at = (tail){.key = nas_arena_copy(w->arena, key->data, key->size), .key_size = key->size};
+    return *at;
 }
 
-static void put_value(writer *w, int field, int id)
+/* Takes the fields of part. The tag of the first one, a byte as its number is below 16, is written
+ * by protobuf-c. */
+static void pack_tail(writer *w, tail *t, const ProtobufCMessage *part)
+{
+    size_t size = protobuf_c_message_get_packed_size(part);
+    uint8_t *data = nas_arena_get(w->arena, size);
+    protobuf_c_message_pack(part, data);
+    t->field.tag = data[0] >> 3;
+    t->field.wire_type = (ProtobufCWireType)(data[0] & 7);
+    t->field.len = size - 1;
+    t->field.data = data + 1;
+}
+
+static void end_message(ProtobufCMessage *message, tail *t)
+{
+    message->n_unknown_fields = 1;
+    message->unknown_fields = &t->field;
+}
+
+/* ---- nodes ---- */
+
+static Onnx__AttributeProto *make_attribute(writer *w, const nas_attr_row *row,
+                                            const nas_attr *attr)
+{
+    static const Onnx__AttributeProto__AttributeType type[] = {
+        [NAS_ATTR_INT] = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INT,
+        [NAS_ATTR_INTS] = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INTS,
+        [NAS_ATTR_FLOAT] = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOAT};
+    Onnx__AttributeProto *a = NEW(w, Onnx__AttributeProto, ONNX__ATTRIBUTE_PROTO__INIT);
+    a->name = (char *)row->name;
+    a->has_type = true;
+    a->type = type[row->type];
+    if (row->type == NAS_ATTR_FLOAT) {
+        a->has_f = true;
+        a->f = attr->f;
+    } else if (row->type == NAS_ATTR_INT) {
+        a->has_i = true;
+        a->i = attr->v[0];
+    } else {
+        a->n_ints = (size_t)attr->n;
+        a->ints = (int64_t *)attr->v;
+    }
+    return a;
+}
+
+static bool is_written(const nas_node *node, int attr)
+{
+    return !nas_ops[node->op].attrs[attr].inner && node->attr[attr].n >= 0;
+}
+
+/* Operator and attributes. */
+static tail *node_tail(writer *w, const nas_node *node)
+{
+    const nas_op *op = &nas_ops[node->op];
+    nas_bytes_reset(&w->key);
+    put_key(w, node->op);
+    for (int i = 0; i < op->n_attrs; i++) {
+        const nas_attr *attr = &node->attr[i];
+        int32_t bits;
+        if (!is_written(node, i))
+            continue;
+        memcpy(&bits, &attr->f, sizeof bits);
+        put_key(w, op->attrs[i].type == NAS_ATTR_FLOAT ? bits : attr->n);
+        if (op->attrs[i].type != NAS_ATTR_FLOAT)
+            nas_bytes_put(&w->key, attr->v, (size_t)attr->n * sizeof *attr->v);
+    }
+    tail *t = tail_of_key(w);
+    if (t->field.data)
+        return t;
+    Onnx__AttributeProto *attribute[NAS_ATTRS_MAX];
+    Onnx__NodeProto part = ONNX__NODE_PROTO__INIT;
+    part.op_type = (char *)op->onnx;
+    part.attribute = attribute;
+    for (int i = 0; i < op->n_attrs; i++)
+        if (is_written(node, i))
+            attribute[part.n_attribute++] = make_attribute(w, &op->attrs[i], &node->attr[i]);
+    pack_tail(w, t, &part.base);
+    return t;
+}
+
+/* ---- values ---- */
+
+/* The type of a tensor; batch: a leading 0 is the symbol N. */
+static tail *type_tail(writer *w, int elem, const int64_t *dim, int rank, bool batch)
+{
+    nas_bytes_reset(&w->key);
+    put_key(w, -elem);
+    put_key(w, batch);
+    nas_bytes_put(&w->key, dim, (size_t)rank * sizeof *dim);
+    tail *t = tail_of_key(w);
+    if (t->field.data)
+        return t;
+    Onnx__TensorShapeProto shape = ONNX__TENSOR_SHAPE_PROTO__INIT;
+    shape.dim = nas_arena_get(w->arena, (size_t)rank * sizeof *shape.dim);
+    for (int i = 0; i < rank; i++) {
+        Onnx__TensorShapeProto__Dimension *d =
+            NEW(w, Onnx__TensorShapeProto__Dimension, ONNX__TENSOR_SHAPE_PROTO__DIMENSION__INIT);
+        bool symbol = batch && i == 0 && dim[0] == 0;
+        d->value_case = symbol ? ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM
+                               : ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE;
+        if (symbol)
+            d->dim_param = (char *)"N";
+        else
+            d->dim_value = dim[i];
+        shape.dim[shape.n_dim++] = d;
+    }
+    Onnx__TypeProto__Tensor tensor = ONNX__TYPE_PROTO__TENSOR__INIT;
+    tensor.has_elem_type = true;
+    tensor.elem_type = elem;
+    tensor.shape = &shape;
+    Onnx__TypeProto type = ONNX__TYPE_PROTO__INIT;
+    type.value_case = ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE;
+    type.tensor_type = &tensor;
+    Onnx__ValueInfoProto part = ONNX__VALUE_INFO_PROTO__INIT;
+    part.type = &type;
+    pack_tail(w, t, &part.base);
+    return t;
+}
+
+static Onnx__ValueInfoProto *make_value(writer *w, char *name, tail *type)
+{
+    Onnx__ValueInfoProto *v = NEW(w, Onnx__ValueInfoProto, ONNX__VALUE_INFO_PROTO__INIT);
+    v->name = name;
+    end_message(&v->base, type);
+    return v;
+}
+
+/* The value of a node. */
+static Onnx__ValueInfoProto *make_output(writer *w, int id)
 {
     const nas_shape *shape = &w->job->flat->fn[0].node[id].shape;
-    size_t at = nas_wire_open(w->job->out, field);
-    put_name(w, VALUE_NAME, id);
-    put_type(w->job->out, NAS_ONNX_FLOAT, shape->dim, shape->rank, true);
-    nas_wire_close(w->job->out, at);
+    return make_value(w, nas_names_text(&w->names, id),
+                      type_tail(w, NAS_ONNX_FLOAT, shape->dim, shape->rank, true));
 }
 
-static void put_initializer(writer *w, int id, int p, const nas_tensor *tensor)
+static Onnx__TensorProto *make_initializer(writer *w, int id, char *name, const nas_tensor *tensor)
 {
-    nas_bytes *out = w->job->out;
-    size_t at = nas_wire_open(out, GRAPH_INITIALIZER);
-    for (int i = 0; i < tensor->rank; i++)
-        nas_wire_int(out, TENSOR_DIMS, tensor->dim[i]);
-    nas_wire_int(out, TENSOR_TYPE, tensor->type);
-    put_tensor_name(w, TENSOR_NAME, id, tensor->suffix);
-    size_t raw = nas_wire_open(out, TENSOR_RAW);
-    if (nas_tensor_trained(tensor))
-        nas_weights_put(w->job->flat, id, p, w->job->how.weights, w->job->how.seed, out);
-    else if (tensor->kind == NAS_PARAM_INDEX)
-        nas_bytes_put(out, tensor->value, (size_t)tensor->one * sizeof *tensor->value);
+    Onnx__TensorProto *t = NEW(w, Onnx__TensorProto, ONNX__TENSOR_PROTO__INIT);
+    size_t values = (size_t)nas_tensor_values(tensor);
+    t->n_dims = (size_t)tensor->rank;
+    t->dims = nas_arena_copy(w->arena, tensor->dim, t->n_dims * sizeof *t->dims);
+    t->has_data_type = true;
+    t->data_type = tensor->type;
+    t->name = name;
+    t->has_raw_data = true;
+    if (nas_tensor_trained(tensor)) {
+        float *raw = nas_arena_get(w->arena, values * sizeof *raw);
+        nas_weights_fill(tensor, id, w->job->how.weights, w->job->how.seed, raw);
+        t->raw_data = (ProtobufCBinaryData){values * sizeof *raw, (uint8_t *)raw};
+    } else if (tensor->kind == NAS_PARAM_INDEX) {
+        t->raw_data =
+            (ProtobufCBinaryData){values * sizeof *tensor->value, (uint8_t *)tensor->value};
+    } else {
+        float *raw = nas_arena_copy(w->arena, &tensor->scalar, sizeof *raw);
+        t->raw_data = (ProtobufCBinaryData){sizeof *raw, (uint8_t *)raw};
+    }
+    return t;
+}
+
+/* ---- the graph ---- */
+
+static char *tensor_name(writer *w, int id, const char *suffix)
+{
+    const char *own = nas_names_text(&w->names, id);
+    size_t size = strlen(own), more = strlen(suffix) + 1;
+    char *name = nas_arena_get(w->arena, size + 1 + more);
+    memcpy(name, own, size);
+    name[size] = '_';
+    memcpy(name + size + 1, suffix, more);
+    return name;
+}
+
+/* A parameter tensor: an input (weights of a file without them) or an initializer. */
+static void add_tensor(writer *w, Onnx__GraphProto *g, int id, char *name, const nas_tensor *tensor)
+{
+    if (w->job->how.weights == NAS_WEIGHTS_NONE && nas_tensor_trained(tensor))
+        g->input[g->n_input++] =
+            make_value(w, name, type_tail(w, tensor->type, tensor->dim, tensor->rank, false));
     else
-        nas_bytes_put(out, &tensor->scalar, sizeof tensor->scalar);
-    nas_wire_close(out, raw);
-    nas_wire_close(out, at);
+        g->initializer[g->n_initializer++] = make_initializer(w, id, name, tensor);
 }
 
-/* All parameter tensors, as inputs (weights of a file without them) or as initializers. */
-static void put_tensors(writer *w, bool inputs)
+static void add_node(writer *w, Onnx__GraphProto *g, int id)
 {
-    const nas_fn *main = &w->job->flat->fn[0];
+    const nas_node *node = &w->job->flat->fn[0].node[id];
+    const nas_op *op = &nas_ops[node->op];
+    Onnx__NodeProto *n = NEW(w, Onnx__NodeProto, ONNX__NODE_PROTO__INIT);
     nas_tensor tensor;
-    for (int id = main->n_in; id < (int)main->n_node; id++)
-        for (int p = 0; p < nas_ops[main->node[id].op].n_params; p++) {
-            if (!nas_tensor_of(&main->node[id], p, &tensor))
-                continue;
-            bool input = w->job->how.weights == NAS_WEIGHTS_NONE && nas_tensor_trained(&tensor);
-            if (input != inputs)
-                continue;
-            if (!input) {
-                put_initializer(w, id, p, &tensor);
-                continue;
-            }
-            size_t at = nas_wire_open(w->job->out, GRAPH_INPUT);
-            put_tensor_name(w, VALUE_NAME, id, tensor.suffix);
-            put_type(w->job->out, tensor.type, tensor.dim, tensor.rank, false);
-            nas_wire_close(w->job->out, at);
+    n->input = nas_arena_get(w->arena, (size_t)(node->n_in + op->n_params) * sizeof *n->input);
+    for (int i = 0; i < node->n_in; i++)
+        n->input[n->n_input++] = nas_names_text(&w->names, node->in[i]);
+    for (int p = 0; p < op->n_params; p++)
+        if (nas_tensor_of(node, p, &tensor)) {
+            char *name = tensor_name(w, id, tensor.suffix);
+            n->input[n->n_input++] = name;
+            add_tensor(w, g, id, name, &tensor);
         }
+    n->name = nas_names_text(&w->names, id);
+    n->n_output = 1;
+    n->output = nas_arena_copy(w->arena, &n->name, sizeof n->name);
+    end_message(&n->base, node_tail(w, node));
+    g->node[g->n_node++] = n;
 }
 
-static void put_graph(writer *w)
+static Onnx__GraphProto *make_graph(writer *w)
 {
     const nas_fn *main = &w->job->flat->fn[0];
-    size_t at = nas_wire_open(w->job->out, MODEL_GRAPH);
-    for (int id = main->n_in; id < (int)main->n_node; id++)
-        put_node(w, id);
-    put_text(w->job->out, GRAPH_NAME, w->job->flat->name);
-    put_tensors(w, false);
+    Onnx__GraphProto *g = NEW(w, Onnx__GraphProto, ONNX__GRAPH_PROTO__INIT);
+    size_t params = 0;
+    for (size_t i = 0; i < main->n_node; i++)
+        params += (size_t)nas_ops[main->node[i].op].n_params;
+    g->name = (char *)w->job->flat->name;
+    g->node = nas_arena_get(w->arena, main->n_node * sizeof *g->node);
+    g->initializer = nas_arena_get(w->arena, params * sizeof *g->initializer);
+    g->input = nas_arena_get(w->arena, ((size_t)main->n_in + params) * sizeof *g->input);
+    g->output = nas_arena_get(w->arena, sizeof *g->output);
+    g->value_info = nas_arena_get(w->arena, main->n_node * sizeof *g->value_info);
     for (int id = 0; id < main->n_in; id++)
-        put_value(w, GRAPH_INPUT, id);
-    put_tensors(w, true);
-    put_value(w, GRAPH_OUTPUT, main->out);
-    for (int id = main->n_in; id < (int)main->n_node; id++)
+        g->input[g->n_input++] = make_output(w, id);
+    for (int id = main->n_in; id < (int)main->n_node; id++) {
+        add_node(w, g, id);
         if (id != main->out)
-            put_value(w, GRAPH_VALUE_INFO, id);
-    nas_wire_close(w->job->out, at);
+            g->value_info[g->n_value_info++] = make_output(w, id);
+    }
+    g->output[g->n_output++] = make_output(w, main->out);
+    return g;
 }
 
-static void put_metadata(nas_bytes *out, const char *key, const char *value)
+/* ---- the model ---- */
+
+static Onnx__OperatorSetIdProto *make_opset(writer *w)
 {
-    size_t at = nas_wire_open(out, MODEL_METADATA);
-    put_text(out, METADATA_KEY, key);
-    put_text(out, METADATA_VALUE, value);
-    nas_wire_close(out, at);
+    Onnx__OperatorSetIdProto *o =
+        NEW(w, Onnx__OperatorSetIdProto, ONNX__OPERATOR_SET_ID_PROTO__INIT);
+    o->domain = (char *)"";
+    o->has_version = true;
+    o->version = NAS_OPSET;
+    return o;
+}
+
+static void add_metadata(writer *w, Onnx__ModelProto *m, const char *key, const char *value)
+{
+    Onnx__StringStringEntryProto *e =
+        NEW(w, Onnx__StringStringEntryProto, ONNX__STRING_STRING_ENTRY_PROTO__INIT);
+    e->key = (char *)key;
+    e->value = (char *)value;
+    m->metadata_props[m->n_metadata_props++] = e;
+}
+
+static void pack_model(const Onnx__ModelProto *m, nas_bytes *out)
+{
+    size_t size = onnx__model_proto__get_packed_size(m);
+    assert(size < (size_t)1 << 31);
+    nas_bytes_reserve(out, size);
+    onnx__model_proto__pack(m, (uint8_t *)out->data + out->size);
+    out->size += size;
+    out->data[out->size] = '\0';
 }
 
 void nas_write_onnx(const nas_export_job *job)
 {
-    nas_bytes *out = job->out;
-    writer w = {.job = job};
+    writer w = {.job = job, .arena = nas_arena_new()};
+    Onnx__ModelProto m = ONNX__MODEL_PROTO__INIT;
+    Onnx__OperatorSetIdProto *opset = make_opset(&w);
+    Onnx__StringStringEntryProto *metadata[4];
     nas_names_make(&w.names, job->flat);
-    nas_wire_int(out, MODEL_IR, NAS_IR);
-    put_text(out, MODEL_PRODUCER, "naslm");
-    put_text(out, MODEL_VERSION, NAS_VERSION);
-    if (job->label)
-        put_text(out, MODEL_DOC, job->label->arch);
-    put_graph(&w);
-    size_t opset = nas_wire_open(out, MODEL_OPSET);
-    put_text(out, OPSET_DOMAIN, "");
-    nas_wire_int(out, OPSET_VERSION, NAS_OPSET);
-    nas_wire_close(out, opset);
+    m.has_ir_version = true;
+    m.ir_version = NAS_IR;
+    m.producer_name = (char *)"naslm";
+    m.producer_version = (char *)NAS_VERSION;
+    m.graph = make_graph(&w);
+    m.n_opset_import = 1;
+    m.opset_import = &opset;
+    m.metadata_props = metadata;
     if (job->label) {
-        put_metadata(out, "nas.space", job->label->space);
-        put_metadata(out, "nas.task", job->label->task);
-        put_metadata(out, "nas.arch", job->label->arch);
-        put_metadata(out, "nas.hash", job->label->hash);
+        m.doc_string = (char *)job->label->arch;
+        add_metadata(&w, &m, "nas.space", job->label->space);
+        add_metadata(&w, &m, "nas.task", job->label->task);
+        add_metadata(&w, &m, "nas.arch", job->label->arch);
+        add_metadata(&w, &m, "nas.hash", job->label->hash);
     }
+    pack_model(&m, job->out);
     nas_names_clear(&w.names);
+    nas_bytes_clear(&w.key);
+    nas_arena_free(w.arena);
 }

@@ -78,7 +78,8 @@ static void check_packed(const nas_space *space, const nas_arch *arch, const nas
     nas_bytes_clear(&a);
 }
 
-/* The writer needs no message in memory; protobuf-c packs the same bytes from what it reads. */
+/* Fields that the writer packed by themselves stand where protobuf-c has them: it reads the file
+ * and packs the same bytes again. */
 static void test_packed(void **state)
 {
     (void)state;

@@ -23,8 +23,10 @@ typedef struct {
     const nas_export_job *job;
     nas_arena *arena;
     nas_names names;
-    nas_bytes key; /* int64 words; the first is an operator, or an element type below zero */
+    nas_bytes key; /* int64 words; the first is an operator, or below zero for a type */
     tail *tails[BUCKETS];
+    const tail *type;            /* the last one asked for: neighbours are often alike */
+    Onnx__ValueInfoProto *value; /* the next of a block for all values */
 } writer;
 
 /* A new message of a type whose initial value is INIT. */
@@ -68,10 +70,10 @@ static void pack_tail(writer *w, tail *t, const ProtobufCMessage *part)
     t->field.data = data + 1;
 }
 
-static void end_message(ProtobufCMessage *message, tail *t)
+static void end_message(ProtobufCMessage *message, const tail *t)
 {
     message->n_unknown_fields = 1;
-    message->unknown_fields = &t->field;
+    message->unknown_fields = (ProtobufCMessageUnknownField *)&t->field;
 }
 
 /* ---- nodes ---- */
@@ -106,7 +108,7 @@ static bool is_written(const nas_node *node, int attr)
 }
 
 /* Operator and attributes. */
-static tail *node_tail(writer *w, const nas_node *node)
+static const tail *node_tail(writer *w, const nas_node *node)
 {
     const nas_op *op = &nas_ops[node->op];
     nas_bytes_reset(&w->key);
@@ -137,16 +139,8 @@ static tail *node_tail(writer *w, const nas_node *node)
 
 /* ---- values ---- */
 
-/* The type of a tensor; batch: a leading 0 is the symbol N. */
-static tail *type_tail(writer *w, int elem, const int64_t *dim, int rank, bool batch)
+static void pack_type(writer *w, tail *t, int elem, const int64_t *dim, int rank, bool batch)
 {
-    nas_bytes_reset(&w->key);
-    put_key(w, -elem);
-    put_key(w, batch);
-    nas_bytes_put(&w->key, dim, (size_t)rank * sizeof *dim);
-    tail *t = tail_of_key(w);
-    if (t->field.data)
-        return t;
     Onnx__TensorShapeProto shape = ONNX__TENSOR_SHAPE_PROTO__INIT;
     shape.dim = nas_arena_get(w->arena, (size_t)rank * sizeof *shape.dim);
     for (int i = 0; i < rank; i++) {
@@ -171,12 +165,29 @@ static tail *type_tail(writer *w, int elem, const int64_t *dim, int rank, bool b
     Onnx__ValueInfoProto part = ONNX__VALUE_INFO_PROTO__INIT;
     part.type = &type;
     pack_tail(w, t, &part.base);
-    return t;
 }
 
-static Onnx__ValueInfoProto *make_value(writer *w, char *name, tail *type)
+/* The type of a tensor; batch: a leading 0 is the symbol N. */
+static const tail *type_tail(writer *w, int elem, const int64_t *dim, int rank, bool batch)
 {
-    Onnx__ValueInfoProto *v = NEW(w, Onnx__ValueInfoProto, ONNX__VALUE_INFO_PROTO__INIT);
+    const int64_t head = -2 * elem - batch, *last = w->type ? w->type->key : NULL;
+    size_t size = (size_t)rank * sizeof *dim;
+    if (last && w->type->key_size == sizeof head + size && last[0] == head &&
+        !memcmp(last + 1, dim, size))
+        return w->type;
+    nas_bytes_reset(&w->key);
+    put_key(w, head);
+    nas_bytes_put(&w->key, dim, size);
+    tail *t = tail_of_key(w);
+    if (!t->field.data)
+        pack_type(w, t, elem, dim, rank, batch);
+    return w->type = t;
+}
+
+static Onnx__ValueInfoProto *make_value(writer *w, char *name, const tail *type)
+{
+    Onnx__ValueInfoProto *v = w->value++;
+    *v = (Onnx__ValueInfoProto)ONNX__VALUE_INFO_PROTO__INIT;
     v->name = name;
     end_message(&v->base, type);
     return v;
@@ -237,12 +248,12 @@ static void add_tensor(writer *w, Onnx__GraphProto *g, int id, char *name, const
         g->initializer[g->n_initializer++] = make_initializer(w, id, name, tensor);
 }
 
-static void add_node(writer *w, Onnx__GraphProto *g, int id)
+static void add_node(writer *w, Onnx__GraphProto *g, int id, Onnx__NodeProto *n)
 {
     const nas_node *node = &w->job->flat->fn[0].node[id];
     const nas_op *op = &nas_ops[node->op];
-    Onnx__NodeProto *n = NEW(w, Onnx__NodeProto, ONNX__NODE_PROTO__INIT);
     nas_tensor tensor;
+    *n = (Onnx__NodeProto)ONNX__NODE_PROTO__INIT;
     n->input = nas_arena_get(w->arena, (size_t)(node->n_in + op->n_params) * sizeof *n->input);
     for (int i = 0; i < node->n_in; i++)
         n->input[n->n_input++] = nas_names_text(&w->names, node->in[i]);
@@ -272,13 +283,15 @@ static Onnx__GraphProto *make_graph(writer *w)
     g->input = nas_arena_get(w->arena, ((size_t)main->n_in + params) * sizeof *g->input);
     g->output = nas_arena_get(w->arena, sizeof *g->output);
     g->value_info = nas_arena_get(w->arena, main->n_node * sizeof *g->value_info);
+    w->value = nas_arena_get(w->arena, (main->n_node + params + 1) * sizeof *w->value);
+    Onnx__NodeProto *node = nas_arena_get(w->arena, main->n_node * sizeof *node);
     for (int id = 0; id < main->n_in; id++)
         g->input[g->n_input++] = make_output(w, id);
-    for (int id = main->n_in; id < (int)main->n_node; id++) {
-        add_node(w, g, id);
+    for (int id = main->n_in; id < (int)main->n_node; id++)
+        add_node(w, g, id, &node[id]);
+    for (int id = main->n_in; id < (int)main->n_node; id++)
         if (id != main->out)
             g->value_info[g->n_value_info++] = make_output(w, id);
-    }
     g->output[g->n_output++] = make_output(w, main->out);
     return g;
 }

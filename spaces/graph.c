@@ -45,6 +45,15 @@ nas_body nas_graph_main(nas_graph *graph)
     return (nas_body){graph, 0};
 }
 
+static bool has_formals(const nas_attr *attr, int n)
+{
+    for (int i = 0; i < n; i++)
+        for (int k = 0; k < attr[i].n; k++)
+            if (nas_is_formal(attr[i].v[k]))
+                return true;
+    return false;
+}
+
 static int add_node(nas_graph *g, int fn, nas_node node)
 {
     nas_fn *f = &g->fn[fn];
@@ -113,7 +122,8 @@ int nas_body_op(nas_body body, nas_op_id op, const int *in, int n_in, const nas_
                     (nas_node){.op = (uint16_t)op,
                                .n_in = n_in,
                                .in = copy_inputs(body, in, n_in),
-                               .n_attr = row->n_attrs,
+                               .n_attr = (uint16_t)row->n_attrs,
+                               .formals = has_formals(copy, row->n_attrs),
                                .attr = copy,
                                .scope = -1});
 }
@@ -134,7 +144,8 @@ int nas_body_call(nas_body body, const char *function, const int *in, int n_in, 
                                .fn = (uint16_t)callee,
                                .n_in = n_in,
                                .in = copy_inputs(body, in, n_in),
-                               .n_attr = f->n_formal,
+                               .n_attr = (uint16_t)f->n_formal,
+                               .formals = has_formals(attr, f->n_formal),
                                .attr = attr,
                                .scope = -1});
 }
@@ -165,11 +176,7 @@ static const int64_t *resolve(nas_arena *arena, const int64_t *v, int n, const n
 
 static const nas_attr *resolve_all(nas_arena *arena, const nas_node *node, const nas_attr *arg)
 {
-    bool formals = false;
-    for (int i = 0; i < node->n_attr && !formals; i++)
-        for (int k = 0; k < node->attr[i].n && !formals; k++)
-            formals = nas_is_formal(node->attr[i].v[k]);
-    if (!formals)
+    if (!node->formals)
         return node->attr;
     nas_attr *out = nas_arena_copy(arena, node->attr, (size_t)node->n_attr * sizeof *out);
     for (int i = 0; i < node->n_attr; i++)
@@ -199,6 +206,7 @@ static int inline_body(const nas_graph *g, nas_graph *flat, const nas_fn *fn, co
             nas_node copy = *node;
             copy.in = inputs;
             copy.attr = attr;
+            copy.formals = false;
             copy.scope = scope;
             id[i] = add_node(flat, 0, copy);
         }

@@ -22,10 +22,12 @@
 #include "spaces/op.h"
 
 struct nas_node {
-    uint16_t op;   /* nas_op_id */
-    uint16_t fn;   /* NAS_OP_CALL: the called function */
-    int n_in;      /* data inputs */
-    int n_attr;    /* as the operator's row; a call: as the function's formals, one integer each */
+    uint16_t op; /* nas_op_id */
+    uint16_t fn; /* NAS_OP_CALL: the called function */
+    int n_in;    /* data inputs */
+    uint16_t
+        n_attr;    /* as the operator's row; a call: as the function's formals, one integer each */
+    bool formals;  /* attributes name those of the function (NAS_FORMAL) */
     int scope;     /* flat graphs: the call that the node came from, -1 in main */
     const int *in; /* [n_in] node ids */
     const nas_attr *attr; /* [n_attr] */

@@ -17,7 +17,14 @@ typedef struct tail {
     ProtobufCMessageUnknownField field; /* no data: not packed yet */
 } tail;
 
-enum { BUCKETS = 256 };
+enum { BUCKETS = 256, SEEN = 256 };
+
+/* The tail of nodes that share their attributes. */
+typedef struct {
+    int op;
+    const nas_attr *attr;
+    const tail *tail;
+} seen;
 
 typedef struct {
     const nas_export_job *job;
@@ -25,6 +32,7 @@ typedef struct {
     nas_names names;
     nas_bytes key; /* int64 words; the first is an operator, or below zero for a type */
     tail *tails[BUCKETS];
+    seen seen[SEEN];             /* by address of the attributes; the last one stays */
     const tail *type;            /* the last one asked for: neighbours are often alike */
     Onnx__ValueInfoProto *value; /* the next of a block for all values */
 } writer;
@@ -108,7 +116,7 @@ static bool is_written(const nas_node *node, int attr)
 }
 
 /* Operator and attributes. */
-static const tail *node_tail(writer *w, const nas_node *node)
+static const tail *find_node_tail(writer *w, const nas_node *node)
 {
     const nas_op *op = &nas_ops[node->op];
     nas_bytes_reset(&w->key);
@@ -135,6 +143,14 @@ static const tail *node_tail(writer *w, const nas_node *node)
             attribute[part.n_attribute++] = make_attribute(w, &op->attrs[i], &node->attr[i]);
     pack_tail(w, t, &part.base);
     return t;
+}
+
+static const tail *node_tail(writer *w, const nas_node *node)
+{
+    seen *s = &w->seen[(uintptr_t)node->attr / sizeof *node->attr % SEEN];
+    if (s->attr != node->attr || s->op != node->op)
+        *s = (seen){node->op, node->attr, find_node_tail(w, node)};
+    return s->tail;
 }
 
 /* ---- values ---- */

@@ -59,6 +59,7 @@ static int add_node(nas_graph *g, int fn, nas_node node)
     nas_fn *f = &g->fn[fn];
     f->node = nas_grow(f->node, &f->cap, f->n_node + 1, sizeof *f->node);
     f->node[f->n_node] = node;
+    f->n_flat += node.op == NAS_OP_CALL ? g->fn[node.fn].n_flat : 1;
     return (int)f->n_node++;
 }
 
@@ -184,10 +185,48 @@ static const nas_attr *resolve_all(nas_arena *arena, const nas_node *node, const
     return out;
 }
 
-/* Appends the body of fn to flat; in: flat ids of its inputs. Returns the flat id of its output. */
-static int inline_body(const nas_graph *g, nas_graph *flat, const nas_fn *fn, const int *in,
-                       const nas_attr *arg, int scope)
+static bool same_args(const nas_attr *a, const nas_attr *b, int n)
 {
+    for (int i = 0; i < n; i++)
+        if (a[i].v[0] != b[i].v[0])
+            return false;
+    return true;
+}
+
+/* The attributes of a function's nodes for some arguments. Networks repeat their calls, so most are
+ * known already, and nodes that are alike share them. */
+typedef struct body {
+    const nas_attr *arg;
+    const nas_attr **attr; /* [n_node] */
+    struct body *next;
+} body;
+
+typedef struct {
+    const nas_graph *graph;
+    nas_graph *flat;
+    body **known; /* [n_fn] */
+} inliner;
+
+static const nas_attr **attributes_of(inliner *l, const nas_fn *fn, const nas_attr *arg)
+{
+    body **first = &l->known[fn - l->graph->fn];
+    for (const body *b = *first; b; b = b->next)
+        if (same_args(b->arg, arg, fn->n_formal))
+            return b->attr;
+    nas_arena *arena = l->flat->arena;
+    body *b = nas_arena_get(arena, sizeof *b);
+    *b = (body){arg, nas_arena_get(arena, fn->n_node * sizeof *b->attr), *first};
+    for (size_t i = (size_t)fn->n_in; i < fn->n_node; i++)
+        b->attr[i] = resolve_all(arena, &fn->node[i], arg);
+    *first = b;
+    return b->attr;
+}
+
+/* Appends the body of fn to flat; in: flat ids of its inputs. Returns the flat id of its output. */
+static int inline_body(inliner *l, const nas_fn *fn, const int *in, const nas_attr *arg, int scope)
+{
+    nas_graph *flat = l->flat;
+    const nas_attr **attr = attributes_of(l, fn, arg);
     int *id = nas_arena_get(flat->arena, fn->n_node * sizeof *id);
     memcpy(id, in, (size_t)fn->n_in * sizeof *in);
     for (size_t i = (size_t)fn->n_in; i < fn->n_node; i++) {
@@ -195,17 +234,16 @@ static int inline_body(const nas_graph *g, nas_graph *flat, const nas_fn *fn, co
         int *inputs = nas_arena_get(flat->arena, (size_t)node->n_in * sizeof *inputs);
         for (int k = 0; k < node->n_in; k++)
             inputs[k] = id[node->in[k]];
-        const nas_attr *attr = resolve_all(flat->arena, node, arg);
         if (node->op == NAS_OP_CALL) {
-            const nas_fn *callee = &g->fn[node->fn];
+            const nas_fn *callee = &l->graph->fn[node->fn];
             flat->scope =
                 nas_grow(flat->scope, &flat->scope_cap, flat->n_scope + 1, sizeof *flat->scope);
             flat->scope[flat->n_scope] = (nas_scope){callee->name, scope};
-            id[i] = inline_body(g, flat, callee, inputs, attr, (int)flat->n_scope++);
+            id[i] = inline_body(l, callee, inputs, attr[i], (int)flat->n_scope++);
         } else {
             nas_node copy = *node;
             copy.in = inputs;
-            copy.attr = attr;
+            copy.attr = attr[i];
             copy.formals = false;
             copy.scope = scope;
             id[i] = add_node(flat, 0, copy);
@@ -243,10 +281,13 @@ const nas_graph *nas_graph_flat(nas_graph *graph, nas_err *err)
     const nas_fn *main = &graph->fn[0];
     assert(main->out >= 0);
     nas_graph *flat = graph_in(graph->arena, graph->name);
+    flat->fn[0].node = nas_grow(NULL, &flat->fn[0].cap, main->n_flat, sizeof *flat->fn[0].node);
+    inliner l = {graph, flat, nas_arena_get(flat->arena, graph->n_fn * sizeof *l.known)};
+    memset(l.known, 0, graph->n_fn * sizeof *l.known);
     int *in = nas_arena_get(flat->arena, (size_t)main->n_in * sizeof *in);
     for (int i = 0; i < main->n_in; i++)
         in[i] = nas_graph_input(flat, &main->node[i].shape);
-    flat->fn[0].out = inline_body(graph, flat, main, in, NULL, -1);
+    flat->fn[0].out = inline_body(&l, main, in, NULL, -1);
     if (infer_shapes(flat, err) != NAS_OK) {
         free_arrays(flat);
         return NULL;
@@ -273,9 +314,7 @@ typedef struct {
 
 static bool same_call(const result *r, const nas_fn *fn, const nas_attr *arg, const nas_shape *in)
 {
-    bool same = r->fn == fn;
-    for (int i = 0; same && i < fn->n_formal; i++)
-        same = r->arg[i].v[0] == arg[i].v[0];
+    bool same = r->fn == fn && same_args(r->arg, arg, fn->n_formal);
     for (int i = 0; same && i < fn->n_in; i++)
         same = nas_shape_same(&r->in[i], &in[i]);
     return same;

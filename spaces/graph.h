@@ -42,7 +42,8 @@ typedef struct {
     const char *const *formal; /* [n_formal] names of the attributes */
     nas_node *node;            /* [n_node] */
     size_t n_node, cap;
-    int out; /* id of the output node; -1 until nas_body_return */
+    size_t n_flat; /* nodes when all calls are inlined, inputs included */
+    int out;       /* id of the output node; -1 until nas_body_return */
 } nas_fn;
 
 typedef struct {

@@ -62,7 +62,7 @@ static double read_rate(const nas_space *space, nas_form form)
     return n / (end - start);
 }
 
-static void stream(const nas_space *space, int n)
+static void stream(const nas_space *space, nas_form form, int n)
 {
     nas_arch arch[DISTINCT];
     nas_bytes out = {0};
@@ -70,18 +70,20 @@ static void stream(const nas_space *space, int n)
     size_t first = 0;
     for (int i = 0; i < n; i++) {
         nas_bytes_reset(&out);
-        nas_export(space, &arch[i % DISTINCT], &space->tasks[0],
-                   (nas_export_how){.form = NAS_FORM_COMPACT}, &out, NULL);
+        nas_export(space, &arch[i % DISTINCT], &space->tasks[0], (nas_export_how){.form = form},
+                   &out, NULL);
         if (i == DISTINCT)
             first = mallinfo2().uordblks;
     }
-    printf("%d exports of %s: %zu bytes in use after %d, %zu at the end\n", n, space->name, first,
-           (int)DISTINCT, (size_t)mallinfo2().uordblks);
+    printf("%d exports of %s as %s: %zu bytes in use after %d, %zu at the end\n", n, space->name,
+           nas_form_names[form], first, (int)DISTINCT, (size_t)mallinfo2().uordblks);
     nas_bytes_clear(&out);
 }
 
 int main(void)
 {
+    mallopt(M_MMAP_THRESHOLD, 1 << 28); /* keep freed memory, as the program does */
+    mallopt(M_TRIM_THRESHOLD, 1 << 28);
     printf("exports a second, building the graph included (bytes each); reads a second\n%-12s",
            "space");
     for (int form = 0; form < NAS_FORM_COUNT; form++)
@@ -97,6 +99,7 @@ int main(void)
                read_rate(nas_spaces[s], NAS_FORM_COMPACT));
         fflush(stdout);
     }
-    stream(nas_space_find("nb201"), 100000);
+    stream(nas_space_find("nb201"), NAS_FORM_COMPACT, 100000);
+    stream(nas_space_find("nb201"), NAS_FORM_ONNX, 100000);
     return 0;
 }

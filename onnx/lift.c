@@ -5,7 +5,13 @@
 #include <ctype.h>
 #include <string.h>
 
-enum { MOST_STEPS = 1 << 18, MOST_CALLS = 64, OPSET_LOW = 6, OPSET_HIGH = 17 };
+enum {
+    MOST_STEPS = 1 << 18,
+    MOST_CALLS = 64,
+    MOST_FUNCTIONS = 4096, /* of one name they are found by a walk */
+    OPSET_LOW = 6,
+    OPSET_HIGH = 17
+};
 
 static size_t count_outputs(Onnx__NodeProto *const *node, size_t n)
 {
@@ -61,6 +67,9 @@ static const Onnx__FunctionProto *find_function(const nas_lifter *l, const char 
 
 static nas_status add_functions(nas_lifter *l)
 {
+    if (l->model->n_functions > MOST_FUNCTIONS)
+        return nas_fail(l->err, NAS_FAILED, "the model has %zu functions, more than %d",
+                        l->model->n_functions, MOST_FUNCTIONS);
     nas_map_init(&l->functions, l->arena, l->model->n_functions);
     for (size_t i = 0; i < l->model->n_functions; i++) {
         const Onnx__FunctionProto *f = l->model->functions[i];

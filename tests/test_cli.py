@@ -292,6 +292,16 @@ def spreadsheets_and_broken_csv_are_told_apart():
 
 
 @case
+def models_of_countless_functions_are_refused():
+    head = '<ir_version: 8, opset_import: ["" : 17]>\n'
+    with open("many.txt", "w") as file:
+        file.write(head + "g (float[N,3,8,8] x) => (float[N,3,8,8] y) { y = Relu(x) }\n")
+        for i in range(30000):
+            file.write(f'<domain: "d{i}", opset_import: ["" : 17]>\nf (x) => (y) {{ y = Relu(x) }}\n')
+    refused("has 30000 functions", "cost", "many.txt", code=1)
+
+
+@case
 def closed_streams_are_not_written_to_files():
     for closed in ([0], [1], [2], [0, 1, 2]):
         run = subprocess.run(

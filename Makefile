@@ -50,7 +50,7 @@ ifeq ($(FLAVOUR),asan)
 FLAVOUR_CFLAGS = -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 endif
 
-.PHONY: all demo fuzz check check-long run-tests tests asan bench layers tidy format install uninstall \
+.PHONY: all demo train-shipped fuzz check check-long run-tests tests asan bench layers tidy format install uninstall \
 	deps clean help need-build examples FORCE
 .DELETE_ON_ERROR:
 
@@ -166,6 +166,10 @@ demo:
 	@$(MAKE) --no-print-directory -s all
 	@NASLM=$(B)/naslm sh examples/demo.sh
 
+# ---- the model that is installed: hours on one core, goes on where it was stopped ----
+train-shipped: all
+	NASLM=$(B)/naslm sh surrogate/models/train.sh
+
 # ---- install ----
 install: all
 	install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(MANDIR)/man1
@@ -176,12 +180,14 @@ install: all
 	ln -sf libnaslm.so.$(SOVERSION) $(DESTDIR)$(LIBDIR)/libnaslm.so
 	install -m 644 $(B)/naslm.pc $(DESTDIR)$(LIBDIR)/pkgconfig/naslm.pc
 	install -m 644 search/naslm.1 $(DESTDIR)$(MANDIR)/man1/naslm.1
+	for m in $(wildcard surrogate/models/*.safetensors); do \
+	install -D -m 644 $$m $(DESTDIR)$(PREFIX)/share/naslm/$$(basename $$m); done
 	for h in $(PUBLIC_HEADERS); do install -D -m 644 $$h $(DESTDIR)$(INCLUDEDIR)/naslm/$$h; done
 
 uninstall:
 	rm -f $(DESTDIR)$(BINDIR)/naslm $(DESTDIR)$(LIBDIR)/libnaslm.a $(DESTDIR)$(LIBDIR)/libnaslm.so* \
 	$(DESTDIR)$(LIBDIR)/pkgconfig/naslm.pc $(DESTDIR)$(MANDIR)/man1/naslm.1
-	rm -rf $(DESTDIR)$(INCLUDEDIR)/naslm
+	rm -rf $(DESTDIR)$(INCLUDEDIR)/naslm $(DESTDIR)$(PREFIX)/share/naslm
 
 clean:
 	rm -rf build

@@ -6,7 +6,8 @@
 #include <stdlib.h>
 
 static const nas_option OPTIONS[] = {
-    {"model", 'm', "FILE", "model of 'naslm train'", NAS_OPTION_TEXT},
+    {"model", 'm', "FILE", "model of 'naslm train'; default: $NASLM_MODEL or the installed one",
+     NAS_OPTION_TEXT},
     NAS_OPTION_SPACE,
     NAS_OPTION_TASK,
     {"metrics", 0, "LIST", "metrics, as accuracy,latency:raspi4", NAS_OPTION_TEXT},
@@ -142,8 +143,6 @@ static nas_status check_options(job *j, const nas_options *o, nas_err *err)
         return err->code;
     if (nas_options_has(o, "samples") && (samples < 1 || samples > 1 << 16))
         return nas_fail(err, NAS_USAGE, "option '--samples' takes 1 to %d", 1 << 16);
-    if (!nas_options_has(o, "model"))
-        return nas_fail(err, NAS_USAGE, "option '--model' is missing");
     j->ask.samples = samples;
     if (nas_command_threads(o, err))
         return err->code;
@@ -157,7 +156,10 @@ static nas_status run(nas_options *o, nas_err *err)
     if (status)
         return status;
     j.arena = nas_arena_new();
-    j.rlm = nas_rlm_load(nas_options_text(o, "model", NULL), err);
+    nas_bytes path = {0};
+    if (nas_command_model(nas_options_text(o, "model", NULL), &path, err) == NAS_OK)
+        j.rlm = nas_rlm_load(path.data, err);
+    nas_bytes_clear(&path);
     status = j.rlm ? choose(&j, o, err) : err->code;
     if (status == NAS_OK && j.ask.samples)
         j.ask.seed = nas_command_seed(o);
@@ -170,7 +172,7 @@ static nas_status run(nas_options *o, nas_err *err)
 
 const nas_command nas_command_predict = {
     "predict",
-    "-m MODEL -s SPACE --metrics LIST ARCH... | -",
+    "[-m MODEL] -s SPACE --metrics LIST ARCH... | -",
     "what a trained surrogate says about architectures",
     "For each metric a column with the estimate and one with its spread (standard deviation), "
     "both\n"

@@ -21,6 +21,7 @@ static const nas_option OPTIONS[] = {
     {"free", 0, "LIST", "counts to learn beside: all (default), none or a list", NAS_OPTION_TEXT},
     {"rows", 0, "N", "learn from N rows of each table, judge by the others", NAS_OPTION_U64},
     {"hold-out", 0, "SHARE", "without --rows: rows kept for judging (0.05)", NAS_OPTION_REAL},
+    {"table-rows", 0, "N", "learn from at most N of the others of a table", NAS_OPTION_U64},
     {"draw", 0, "K", "number of the split (0)", NAS_OPTION_U64},
     {"test", 0, "N", "rows of each table to judge by, at most (1000)", NAS_OPTION_U64},
     {"from", 0, "MODEL", "start from a trained model", NAS_OPTION_TEXT},

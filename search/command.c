@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/random.h>
+#include <unistd.h>
 #include <zlib.h>
 
 const nas_space *nas_command_space(const nas_options *options, nas_err *err)
@@ -81,6 +82,30 @@ nas_status nas_command_numbers(const char *text, double *values, size_t n, const
         return nas_fail(err, NAS_USAGE, "the %s '%s' has %zu numbers for %zu objectives", what,
                         text, count, n);
     return NAS_OK;
+}
+
+nas_status nas_command_model(const char *given, nas_bytes *path, nas_err *err)
+{
+    static const char *const places[] = {"../share/naslm", "../../surrogate/models"};
+    char self[4096];
+    const char *chosen = given && *given ? given : getenv("NASLM_MODEL");
+    if (chosen && *chosen) {
+        nas_bytes_puts(path, chosen);
+        return NAS_OK;
+    }
+    ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+    self[length > 0 ? length : 0] = '\0';
+    char *folder_end = strrchr(self, '/');
+    for (size_t i = 0; folder_end && i < 2; i++) {
+        nas_bytes_reset(path);
+        nas_bytes_print(path, "%.*s/%s/naslm.safetensors", (int)(folder_end - self), self,
+                        places[i]);
+        if (access(path->data, R_OK) == 0)
+            return NAS_OK;
+    }
+    return nas_fail(err, NAS_USAGE,
+                    "there is no model: name one, set NASLM_MODEL, or train one "
+                    "(naslm train, make train-shipped)");
 }
 
 void nas_command_parts(nas_part part[NAS_PARTS])

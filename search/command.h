@@ -69,6 +69,9 @@ nas_status nas_command_output(nas_err *err);
  */
 nas_status nas_command_numbers(const char *text, double *values, size_t n, const char *what,
                                nas_err *err);
+/* The model to use: the given file, else $NASLM_MODEL, else naslm.safetensors where the program was
+ * installed (../share/naslm) or built. NAS_USAGE when there is none. */
+nas_status nas_command_model(const char *given, nas_bytes *path, nas_err *err);
 /* What the program is made of: libraries, CPU path, file schema, each with its version. */
 typedef struct {
     const char *name;

@@ -1,5 +1,6 @@
 /* The evaluator that guesses: a trained surrogate's estimate of every metric it has a number for.
  */
+#include "search/command.h"
 #include "search/evaluator.h"
 #include "surrogate/rlm.h"
 
@@ -7,9 +8,11 @@
 
 static nas_status model_open(nas_evaluator *e, const char *argument, nas_err *err)
 {
-    if (!argument || !*argument)
-        return nas_fail(err, NAS_USAGE, "the source model needs a file: model:FILE");
-    nas_rlm *rlm = nas_rlm_load(argument, err);
+    nas_bytes path = {0};
+    nas_rlm *rlm = NULL;
+    if (nas_command_model(argument, &path, err) == NAS_OK)
+        rlm = nas_rlm_load(path.data, err);
+    nas_bytes_clear(&path);
     if (!rlm)
         return err->code;
     e->state = rlm;
@@ -55,7 +58,7 @@ static nas_status model_evaluate(nas_evaluator *e, const nas_arch *archs, size_t
 const nas_evaluator_type nas_evaluator_model = {
     .name = "model",
     .argument = "FILE",
-    .summary = "estimates of a trained surrogate",
+    .summary = "estimates of a trained surrogate; without FILE as naslm predict",
     .open = model_open,
     .close = model_close,
     .evaluate = model_evaluate,

@@ -80,7 +80,9 @@ static nas_status split_table(nas_train_table *t, uint64_t draw, nas_err *err)
     return status;
 }
 
-/* --rows N: the first N learn, the rest judges; else the last share judges. */
+/* --rows N: the first N learn, the rest judges; else the last share judges, and of the others at
+ * most
+ * --table-rows learn. */
 static void divide(nas_train_table *t, const nas_options *o)
 {
     size_t n = t->table->n, most = nas_options_u64(o, "test", 1000);
@@ -91,6 +93,8 @@ static void divide(nas_train_table *t, const nas_options *o)
         t->n_train = n - (size_t)floor((double)n * nas_options_real(o, "hold-out", 0.05));
     }
     t->test_at = nas_split_test(&t->split, t->n_train);
+    if (t->n_train > nas_options_u64(o, "table-rows", SIZE_MAX))
+        t->n_train = nas_options_u64(o, "table-rows", SIZE_MAX);
     t->n_test = n - t->test_at < most ? n - t->test_at : most;
 }
 

@@ -12,16 +12,16 @@
 enum { VOCAB_TEXTS = 3000 };
 
 static const nas_rlm_recipe RECIPE = {
-    .sizes = {.d = 64,
+    .sizes = {.d = 96,
               .encoder_layers = 2,
               .decoder_layers = 1,
               .heads = 4,
-              .ffn = 256,
+              .ffn = 384,
               .max_input = 2048},
     .number = "SCI(2,2)",
-    .random = 6000,
+    .random = 12000,
     .reading =
-        {.epochs = 8, .batch = 32, .numbers = 3, .rate = 2e-3, .jitter = 0.05, .decay = 0.05},
+        {.epochs = 10, .batch = 32, .numbers = 3, .rate = 2e-3, .jitter = 0.05, .decay = 0.05},
     .labels = {.epochs = 100,
                .visits = 20000,
                .least = 20,

@@ -57,6 +57,15 @@ def predictions_do_not_depend_on_threads_or_company():
 
 
 @case
+def the_model_of_the_environment():
+    os.environ["NASLM_MODEL"] = "m.safetensors"
+    try:
+        assert naslm(ASK[0], *ASK[3:], archs[0])[0] == naslm(*ASK, archs[0])[0]
+    finally:
+        del os.environ["NASLM_MODEL"]
+
+
+@case
 def samples_depend_on_the_seed_alone():
     drawn = [naslm(*ASK, "--samples", 16, "--seed", k, archs[0])[0] for k in (7, 7, 8)]
     assert drawn[0] == drawn[1] != drawn[2]
@@ -131,11 +140,8 @@ def refusals():
     refused("SCO", *TRAIN, *new, "--number", "SCO(2)")
     refused("no row has a label", *TRAIN, *new, "--rows", 0, code=1)
     refused("latency:pi", *ASK[:-1], "latency:pi", archs[0])
-    refused("'--model' is missing", "predict", "-s", "nbmacro", "--metrics", "accuracy", archs[0])
     refused("none", "predict", "-m", "none", *ASK[3:], archs[0], code=1)
     refused("macro.csv", "predict", "-m", "macro.csv", *ASK[3:], archs[0], code=1)
-    refused("needs a file", "search", "-s", "nbmacro", "--objectives", "max:accuracy", "--from",
-            "model", "--budget", 50, "-o", "r.h5")
     with open("cut.safetensors", "wb") as file:
         file.write(read("m.safetensors")[:-100])
     refused("cut.safetensors", "predict", "-m", "cut.safetensors", *ASK[3:], archs[0], code=1)

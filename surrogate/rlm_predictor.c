@@ -27,9 +27,10 @@ static const nas_rlm_recipe RECIPE = {
                .least = 20,
                .batch = 16,
                .rate = 1e-3,
-               .jitter = 0.2,
+               .jitter = 0.3,
                .dropout = 0.1,
-               .decay = 0.1},
+               .decay = 0.1,
+               .average = 0.995},
 };
 
 typedef struct {

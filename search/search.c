@@ -9,6 +9,7 @@
 enum {
     STEADY_COMMIT = 64,  /* rows that a steady-state searcher calls a generation */
     DRAWS = 2048,        /* samples before the space is enumerated, or given up */
+    SPARSE = 64,         /* a list is drawn from when the space is so many times larger */
     SCAN_MOST = 1 << 24, /* spaces of up to so many strings are enumerated */
 };
 
@@ -30,6 +31,8 @@ typedef struct {
     nas_arch_set seen;   /* classes that have a row or are in the batch */
     nas_arch_set absent; /* strings that the sources have no numbers for */
     nas_archive archive;
+    nas_evaluator *list; /* a source that lists what it knows, */
+    size_t listed;       /* and how much that is; 0: draw from the space */
     stored_rows stored;
     size_t kept;          /* rows of whole stored generations, which are in the run already */
     size_t total;         /* rows so far */
@@ -80,19 +83,33 @@ static bool scan(loop *l, nas_rng *rng, nas_arch *out)
     return false;
 }
 
-/* A fresh architecture by the sampler, or by a scan of a small space. */
+/* The next fresh row of a source that is a list, from a random one on. */
+static bool scan_list(loop *l, nas_rng *rng, nas_arch *out)
+{
+    size_t start = nas_rng_below(rng, l->listed);
+    for (size_t i = 0; i < l->listed; i++)
+        if (l->list->type->at(l->list, (start + i) % l->listed, out) && is_fresh(l, out))
+            return true;
+    return false;
+}
+
+/* A fresh architecture: drawn from the space, or from a list that knows little of it; then by a
+ * scan of whichever is small. */
 static bool sample_fresh(loop *l, nas_rng *rng, nas_arch *out)
 {
     for (int t = 0; t < DRAWS; t++) {
-        nas_space_sample(l->s->space, rng, out);
+        if (l->listed)
+            l->list->type->at(l->list, nas_rng_below(rng, l->listed), out);
+        else
+            nas_space_sample(l->s->space, rng, out);
         if (is_fresh(l, out))
             return true;
     }
     uint64_t points = nas_space_points(l->s->space);
     bool small = points > 0 && points <= SCAN_MOST;
-    if (small && scan(l, rng, out))
+    if (l->listed ? scan_list(l, rng, out) : small && scan(l, rng, out))
         return true;
-    l->s->end = small ? NAS_SEARCH_EXHAUSTED : NAS_SEARCH_TIRED;
+    l->s->end = l->listed || small ? NAS_SEARCH_EXHAUSTED : NAS_SEARCH_TIRED;
     return false;
 }
 
@@ -309,6 +326,20 @@ static nas_status open_stored(loop *l, nas_err *err)
     return NAS_OK;
 }
 
+/* Looks for a source that is a list of a small share of the space: random draws would miss it. */
+static void find_list(loop *l)
+{
+    nas_sources *sources = l->s->sources;
+    for (size_t i = 0; i < sources->n_source && !l->list; i++)
+        if (sources->source[i].type->at)
+            l->list = &sources->source[i];
+    nas_arch arch;
+    while (l->list && l->list->type->at(l->list, l->listed, &arch))
+        l->listed++;
+    if ((double)l->listed * SPARSE > l->s->space->size)
+        l->listed = 0;
+}
+
 static void open_loop(loop *l, nas_search *s, nas_run *run)
 {
     nas_search_setup setup = {s->space, s->m, s->population};
@@ -330,6 +361,7 @@ static void open_loop(loop *l, nas_search *s, nas_run *run)
         nas_objectives_minimise(l->reference, 1, s->sources->wanted, s->m);
         nas_run_set_reference(run, s->reference);
     }
+    find_list(l);
     s->end = NAS_SEARCH_BUDGET;
     s->failed = s->duplicates = s->unknown = 0;
 }

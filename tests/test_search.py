@@ -74,6 +74,23 @@ def the_front_of_an_exhausted_table_is_the_true_front():
 
 
 @case
+def a_small_table_of_a_huge_space_is_searched_whole():
+    needs_data()
+    naslm("table", "import", "-s", "mnasnet", f"{tap.DATA}/mnasnet.csv.gz", "--arch", "e,k,l,se",
+          "--metric", "accuracy=val_top1", "-o", "mnas.h5")
+    for searcher, budget in (("random", 10000), ("nsga2", 300)):
+        out, err = naslm("search", "-s", "mnasnet", "--objectives", "max:accuracy,min:params",
+                         "--from", "table:mnas.h5", "--from", "cost", "--searcher", searcher,
+                         "--budget", budget, "--seed", 1, "-o", f"mnas-{searcher}.h5")
+        found = rows(f"mnas-{searcher}.h5", "--all")
+        info = json.loads(naslm("table", "info", "mnas.h5", "--format", "json")[0])[0]
+        if searcher == "random":
+            assert "exhausted" in err and len(found) == info["architectures"]
+        else:
+            assert len(found) == 300
+
+
+@case
 def no_class_is_evaluated_twice_by_default():
     out, err = nb201("--searcher", "random", "--budget", 20000, "--seed", 1, out="classes.h5")
     assert "exhausted" in err, err

@@ -215,6 +215,7 @@ static void make_trainer(plan *p)
     size_t rows = nas_corpus_size(p->corpus), copies = copies_of(p, rows, epochs);
     const nas_corpus_how how = {copies, real(p, "jitter", 0.1), u64(p, "numbers", 0), p->seed};
     p->batch = nas_corpus_batch(p->corpus, &how);
+    p->rlm->numbers = how.numbers;
     p->config = (nas_train_config){
         .optim = {.rate = real(p, "rate", 1e-3),
                   .floor = 0.02,

@@ -149,6 +149,9 @@ void nas_rlm_describe(const nas_rlm *rlm)
     nas_bytes_reset(&text);
     nas_schema_print(&rlm->schema, &text);
     nas_model_set_meta(rlm->model, "schema", text.data);
+    nas_bytes_reset(&text);
+    nas_bytes_print(&text, "%zu", rlm->numbers);
+    nas_model_set_meta(rlm->model, "numbers", text.data);
     nas_bytes_clear(&text);
     describe_domains(rlm);
 }
@@ -222,6 +225,8 @@ static nas_rlm *read_parts(nas_model *model, nas_err *err)
         return NULL;
     }
     nas_rlm *rlm = put_together(model, vocab, &schema);
+    const char *numbers = nas_model_meta(model, "numbers");
+    rlm->numbers = numbers ? strtoul(numbers, NULL, 10) : 0;
     if (!read_domains(rlm, domains, err) && !check_sizes(rlm, err))
         return rlm;
     rlm->model = NULL;

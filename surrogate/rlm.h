@@ -28,6 +28,8 @@ typedef struct {
     nas_schema schema; /* scales of all labels together */
     nas_rlm_domain *domain;
     size_t n_domain, domain_cap;
+    size_t numbers; /* most numbers of an example it learned from, 0: all; more that are asked for
+                       begin anew behind so many */
 } nas_rlm;
 
 /* Takes vocab and schema over (also when it fails); sizes.encoder_vocab and decoder_vocab follow

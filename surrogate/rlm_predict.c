@@ -221,19 +221,29 @@ static void seed_samples(speaker *s, const nas_bytes *text)
             s->rng[i * s->each + j] = nas_rng_child(&root, text[i].data, j);
 }
 
+/* Every sequence is empty again. */
+static void begin(speaker *s)
+{
+    nas_decoder_forget(s->decoder, s->n);
+    for (size_t i = 0; i < s->n * s->each; i++)
+        s->prefix[i] = (int32_t)(i / s->each);
+}
+
 static void speak_piece(speaker *s, nas_spans spans, const int32_t *token, const nas_bytes *text,
                         double *value, double *spread)
 {
     size_t stride = s->stride;
     s->n = spans.n;
     nas_decoder_start(s->decoder, spans, token);
-    for (size_t i = 0; i < s->n * s->each; i++)
-        s->prefix[i] = (int32_t)(i / s->each);
+    begin(s);
     if (s->ask->samples)
         seed_samples(s, text);
     const float *logit = nas_decoder_first(s->decoder);
-    for (size_t k = 0; k < s->ask->m; k++)
+    for (size_t k = 0; k < s->ask->m; k++) {
+        if (k && s->rlm->numbers && !s->view->plain && k % s->rlm->numbers == 0)
+            begin(s);
         speak(s, k, &logit, &stride, value, spread);
+    }
 }
 
 /* The tokens of n texts one behind the other; *done counts them up to one that fails. */

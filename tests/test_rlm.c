@@ -175,6 +175,21 @@ static void test_save_load(void **state)
     nas_rlm_free(rlm);
 }
 
+/* Numbers that begin anew are those of a call of their own. */
+static void test_begins_anew(void **state)
+{
+    double both[2 * TEST], spread[2 * TEST], alone[TEST];
+    const nas_rlm_ask second = {.metric = BOTH + 1, .m = 1};
+    nas_err err = {0};
+    (void)state;
+    trained->numbers = 1;
+    predict(trained, 0, TEST, TEST, both, spread);
+    trained->numbers = 0;
+    nas_rlm_predict(trained, &second, space, space->tasks, arch, TEST, alone, NULL, &err);
+    for (size_t i = 0; i < TEST; i++)
+        assert_true(both[2 * i + 1] == alone[i]);
+}
+
 /* A metric that is added changes no number of those before. */
 static void test_extend(void **state)
 {
@@ -347,9 +362,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_learns),        cmocka_unit_test(test_same_bits),
         cmocka_unit_test(test_samples_agree), cmocka_unit_test(test_save_load),
-        cmocka_unit_test(test_extend),        cmocka_unit_test(test_predictor),
-        cmocka_unit_test(test_refuses_files), cmocka_unit_test(test_refuses_texts),
-        cmocka_unit_test(test_structure),
+        cmocka_unit_test(test_begins_anew),   cmocka_unit_test(test_extend),
+        cmocka_unit_test(test_predictor),     cmocka_unit_test(test_refuses_files),
+        cmocka_unit_test(test_refuses_texts), cmocka_unit_test(test_structure),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

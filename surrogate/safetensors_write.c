@@ -94,7 +94,7 @@ static bool write_all(FILE *out, const char *header, const nas_safetensor *tenso
               fwrite("       ", 1, padded - length, out) == padded - length;
     for (size_t i = 0; ok && i < n; i++) {
         size_t bytes = tensors[i].count * nas_dtype_bytes(tensors[i].dtype);
-        ok = fwrite(tensors[i].data, 1, bytes, out) == bytes;
+        ok = bytes == 0 || fwrite(tensors[i].data, 1, bytes, out) == bytes;
     }
     return ok && fflush(out) == 0 && fsync(fileno(out)) == 0;
 }

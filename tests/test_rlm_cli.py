@@ -161,6 +161,8 @@ def peak_memory(n):
 
 @case
 def constant_memory_from_a_pipe():
+    if "asan" in NASLM:
+        raise tap.Skip("the sanitizer holds freed memory back")
     random.seed(1)
     short, long = peak_memory(2048), peak_memory(8 * 2048)
     assert long < short + 4000, (short, long)  # the texts alone would take 6 MB

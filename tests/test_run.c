@@ -543,9 +543,12 @@ int main(int argc, char **argv)
 {
     if (argc > 1) {
         snprintf(path, sizeof path, "%s", argv[1]);
-        nas_run *run;
-        if (argc > 2 && !strcmp(argv[2], "read"))
-            return nas_run_read(&run, path, NULL);
+        nas_run *run = NULL;
+        if (argc > 2 && !strcmp(argv[2], "read")) {
+            nas_status status = nas_run_read(&run, path, NULL);
+            nas_run_close(run);
+            return status;
+        }
         return drive(NAS_RUN_FORCE, &nas_disk_real, 1e9, false, argc > 2 ? 0 : 12, NULL);
     }
     const struct CMUnitTest tests[] = {

@@ -8,7 +8,7 @@ static int edge(int s, int t)
     return t * (t - 1) / 2 + s;
 }
 
-void nas_cell_of_edges(const uint8_t *label, nas_cell *cell)
+void nas_cell_of_edges(const uint8_t *gene, nas_cell *cell)
 {
     cell->n = EDGES + 2;
     cell->label[0] = NAS_CELL_INPUT;
@@ -16,7 +16,7 @@ void nas_cell_of_edges(const uint8_t *label, nas_cell *cell)
     for (int t = 1; t < STATES; t++)
         for (int s = 0; s < t; s++) {
             int node = 1 + edge(s, t);
-            cell->label[node] = label[edge(s, t)];
+            cell->label[node] = (uint8_t)(NAS_CELL_NONE + gene[edge(s, t)]);
             cell->from[node] = s == 0;
             for (int r = 0; r < s; r++)
                 cell->from[node] |= UINT64_C(2) << edge(r, s);

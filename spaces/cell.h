@@ -36,7 +36,8 @@ typedef struct {
 } nas_cells;
 
 /* A cell of 4 states with an operator on each of its 6 edges, which become nodes: 0-1, 0-2, 1-2,
- * 0-3, 1-3, 2-3. label (6). An edge reads the edges into its source. */
-void nas_cell_of_edges(const uint8_t *label, nas_cell *cell);
+ * 0-3, 1-3, 2-3. gene (6): 0 none, 1 skip, then the space's operators. An edge reads the edges into
+ * its source. */
+void nas_cell_of_edges(const uint8_t *gene, nas_cell *cell);
 
 #endif

@@ -173,11 +173,8 @@ static void micro_build(const nas_space *space, const nas_arch *a, const nas_tas
 static void micro_graph(const nas_space *space, const nas_arch *a, nas_cells *out)
 {
     (void)space;
-    uint8_t label[EDGES];
-    for (int i = 0; i < EDGES; i++)
-        label[i] = (uint8_t)(NAS_CELL_NONE + a->gene[i]); /* none, skip and the operators */
     out->n = 1;
-    nas_cell_of_edges(label, &out->cell[0]);
+    nas_cell_of_edges(a->gene, &out->cell[0]);
 }
 
 const nas_space nas_space_tnb101_micro = {

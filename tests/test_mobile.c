@@ -1,15 +1,12 @@
 /* Mobile spaces (fbnet, mnasnet, ofa-*): strings, canonical form, operators, and the parameters,
  * multiply-accumulates and convolutions of published and computed reference networks. */
-#include "hw/cost.h"
 #include "spaces/block.h"
-#include "spaces/space.h"
 
-#include "tests/check.h"
+#include "tests/csv.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <zlib.h>
 
 static const char *const SPACES[] = {"fbnet",      "mnasnet", "ofa-mb",
                                      "ofa-mb-w12", "ofa-pn",  "ofa-rn"};
@@ -17,11 +14,7 @@ enum { N_SPACES = sizeof SPACES / sizeof *SPACES };
 
 static nas_arch arch_of(const char *space, const char *text)
 {
-    nas_arch a;
-    nas_err err = {0};
-    if (nas_space_parse(nas_space_find(space), text, &a, &err) != NAS_OK)
-        fail_msg("%s", err.text);
-    return a;
+    return check_arch(nas_space_find(space), text);
 }
 
 static const char *text_of(const nas_arch *a, nas_bytes *out)
@@ -33,14 +26,7 @@ static const char *text_of(const nas_arch *a, nas_bytes *out)
 
 static nas_cost cost_of(const nas_arch *a, const char *task)
 {
-    nas_err err = {0};
-    nas_cost cost;
-    const nas_space *s = nas_space_of(a);
-    nas_graph *g = nas_space_build(s, a, nas_space_task(s, task, &err));
-    if (nas_cost_of(g, &cost, &err) != NAS_OK)
-        fail_msg("%s", err.text);
-    nas_graph_free(g);
-    return cost;
+    return check_cost(nas_space_of(a), a, task);
 }
 
 /* ---- reference networks ---- */
@@ -147,25 +133,16 @@ static void test_fbnet_published(void **state)
 
 /* ---- tables ---- */
 
-/* Calls each(columns) for the rows of a table of the shared data; a comma ends a column. */
+/* Calls each(columns) for the rows of a table of the shared data. */
 static size_t each_row(const char *table, void (*each)(char **column))
 {
-    char path[400], line[4000], *column[40];
-    snprintf(path, sizeof path, "%s/%s.csv.gz", check_data_dir(), table);
-    gzFile file = gzopen(path, "rb");
-    assert_non_null(file);
-    assert_non_null(gzgets(file, line, sizeof line));
+    char name[64];
+    check_csv csv;
     size_t rows = 0;
-    for (; gzgets(file, line, sizeof line); rows++) {
-        int n = 0;
-        for (char *at = line; at && n < 40; n++) {
-            column[n] = at;
-            if ((at = strchr(at, ',')))
-                *at++ = '\0';
-        }
-        each(column);
-    }
-    gzclose(file);
+    snprintf(name, sizeof name, "%s.csv.gz", table);
+    for (check_csv_open(&csv, name); check_csv_next(&csv); rows++)
+        each(csv.field);
+    check_csv_close(&csv);
     return rows;
 }
 

@@ -44,6 +44,7 @@ static const nas_option OPTIONS[] = {
     {"rate", 0, "R", "highest learning rate (0.001)", NAS_OPTION_REAL},
     {"decay", 0, "R", "weight decay (0.05)", NAS_OPTION_REAL},
     {"dropout", 0, "SHARE", "hidden values left out (0)", NAS_OPTION_REAL},
+    {"ranking", 0, "WEIGHT", "of the ranking loss beside that of tokens (0)", NAS_OPTION_REAL},
     {"average", 0, "M", "momentum of averaged weights, 0: none (0)", NAS_OPTION_REAL},
     {"memory", 0, "SIZE", "most memory, as 2G or 500M (4G)", NAS_OPTION_TEXT},
     {"checkpoint", 0, "SECONDS", "time between checkpoints (300)", NAS_OPTION_REAL},
@@ -194,8 +195,9 @@ static nas_status check_shares(const plan *p, nas_err *err)
     for (size_t i = 0; i < 2; i++)
         if (u64(p, counts[i], 1) < 1 || u64(p, counts[i], 1) > 1 << 20)
             return nas_fail(err, NAS_USAGE, "option '--%s' is out of range", counts[i]);
-    if (real(p, "rate", 1) <= 0 || real(p, "jitter", 0) < 0 || real(p, "decay", 0) < 0)
-        return nas_fail(err, NAS_USAGE, "rate, jitter or decay is negative");
+    if (real(p, "rate", 1) <= 0 || real(p, "jitter", 0) < 0 || real(p, "decay", 0) < 0 ||
+        real(p, "ranking", 0) < 0)
+        return nas_fail(err, NAS_USAGE, "rate, jitter, decay or ranking is negative");
     return NAS_OK;
 }
 
@@ -209,7 +211,7 @@ static size_t copies_of(const plan *p, size_t rows, uint64_t epochs)
                                                                     : most;
 }
 
-static void make_trainer(plan *p)
+static nas_status make_trainer(plan *p, nas_err *err)
 {
     uint64_t epochs = u64(p, "epochs", 20);
     size_t rows = nas_corpus_size(p->corpus), copies = copies_of(p, rows, epochs);
@@ -233,7 +235,12 @@ static void make_trainer(plan *p)
     };
     uint64_t steps = p->config.epochs * ((rows * copies + p->config.batch - 1) / p->config.batch);
     p->config.optim.warm = steps / 20 + 1;
+    nas_status status =
+        nas_corpus_ranking(p->corpus, real(p, "ranking", 0), &p->config.ranking, err);
+    if (status)
+        return status;
     p->trainer = nas_trainer_new(p->rlm->model, p->batch, &p->config);
+    return NAS_OK;
 }
 
 /* What must be the same for a checkpoint to be continued. */
@@ -249,9 +256,9 @@ static void describe_training(const plan *p)
                     p->config.batch, c->rate);
     nas_bytes_print(&text, "\"decay\": %.17g, \"dropout\": %.17g, \"average\": %.17g, ", c->decay,
                     p->config.dropout, c->average);
-    nas_bytes_print(&text,
-                    "\"jitter\": %.17g, \"numbers\": %llu, \"from\": ", real(p, "jitter", 0.1),
+    nas_bytes_print(&text, "\"jitter\": %.17g, \"numbers\": %llu, ", real(p, "jitter", 0.1),
                     (unsigned long long)u64(p, "numbers", 0));
+    nas_bytes_print(&text, "\"ranking\": %.17g, \"from\": ", real(p, "ranking", 0));
     const char *before = nas_model_meta(p->rlm->model, "provenance");
     nas_bytes_print(&text, "%s}", before ? before : "null");
     nas_model_set_meta(p->rlm->model, "provenance", text.data);
@@ -348,7 +355,8 @@ static nas_status prepare(plan *p, nas_err *err)
         status = nas_corpus_fit(p->corpus, nas_options_text(p->o, "scale", "normal"), err);
     if (status)
         return status;
-    make_trainer(p);
+    if (make_trainer(p, err))
+        return err->code;
     describe_training(p);
     fprintf(stderr, "%zu rows of %zu spaces and tasks, %zu parameters\n",
             nas_corpus_size(p->corpus), p->rlm->n_domain, p->rlm->model->tensors.count);

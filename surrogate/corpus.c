@@ -249,3 +249,25 @@ const nas_batch *nas_corpus_batch(nas_corpus *c, const nas_corpus_how *how)
                            .target = c->target};
     return &c->batch;
 }
+
+nas_status nas_corpus_ranking(const nas_corpus *c, double weight, nas_ranking *ranking,
+                              nas_err *err)
+{
+    const nas_number *number = &c->rlm->schema.number;
+    int32_t one[NAS_NUMBER_MAX];
+    char layout[32];
+    *ranking = (nas_ranking){0};
+    if (weight == 0)
+        return NAS_OK;
+    if (number->role[1] != NAS_ROLE_EXPONENT || number->base != NAS_RANK_BASE)
+        return nas_fail(err, NAS_USAGE, "numbers written as %s cannot be ranked: use SCI",
+                        nas_number_print(number, layout, sizeof layout));
+    nas_number_encode(number, 1, one);
+    *ranking = (nas_ranking){.weight = (float)weight,
+                             .temperature = 0.3f,
+                             .plus = one[0],
+                             .one = one[1],
+                             .digit = one[2] - 1,
+                             .digits = number->digits};
+    return NAS_OK;
+}

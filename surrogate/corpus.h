@@ -57,4 +57,9 @@ typedef struct {
 /* The batch belongs to the corpus and holds until the next call. */
 const nas_batch *nas_corpus_batch(nas_corpus *corpus, const nas_corpus_how *how);
 
+/* How the trainer compares numbers of this corpus; NAS_USAGE for a layout that does not begin with
+ * sign and exponent, or with another base than ten. */
+nas_status nas_corpus_ranking(const nas_corpus *corpus, double weight, nas_ranking *ranking,
+                              nas_err *err);
+
 #endif

@@ -82,7 +82,11 @@ void nas_tape_back(nas_tape *t, const nas_batch *b, float scale, float *grad)
 {
     const nas_model *m = t->model;
     size_t d = m->config.d, in = nas_spans_rows(b->input), out = nas_spans_rows(b->output);
+    if (t->ranking.weight > 0)
+        nas_tape_rank_loss(t, b);
     loss_back(t, b, scale);
+    if (t->ranking.weight > 0)
+        nas_tape_rank_back(t, scale * t->ranking.weight * (float)b->output.n);
     memset(t->dmemory, 0, in * d * sizeof *t->dmemory);
     nas_dense_back(&m->head, m->kernels->exact, t->decoder.last, t->logits, out, t->dx,
                    (nas_finish){0}, grad, &t->pack);

@@ -27,6 +27,7 @@ void nas_tape_free(nas_tape *t)
     free(t->block);
     nas_scratch_clear(&t->scratch);
     nas_packed_clear(&t->pack);
+    free(t->mark);
     free(t);
 }
 

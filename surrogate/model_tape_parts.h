@@ -23,6 +23,8 @@ typedef struct {
     float *last; /* (rows,d) behind the last layer */
 } stack_tape;
 
+typedef struct nas_rank_mark nas_rank_mark;
+
 struct nas_tape {
     const nas_model *model;
     bool train;
@@ -37,6 +39,9 @@ struct nas_tape {
     float *dx, *dnormed, *dwide, *dmix, *dmemory, *dkv;
     nas_scratch scratch;
     nas_packed pack;
+    nas_ranking ranking;
+    nas_rank_mark *mark; /* [n_mark] the numbers that are compared */
+    size_t n_mark, mark_cap;
 };
 
 static inline nas_attention self_attention(const layer_tape *l, nas_spans spans, bool causal,
@@ -63,6 +68,9 @@ static inline nas_attention cross_attention(const layer_tape *l, nas_spans spans
                            .q_stride = d,
                            .kv_stride = 2 * d};
 }
+
+/* Adds scale * the gradient of the ranking loss, found before, to what the logits became. */
+void nas_tape_rank_back(nas_tape *t, float scale);
 
 float nas_log_sum_exp(const float *x, size_t n);
 

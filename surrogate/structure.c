@@ -1,13 +1,39 @@
 #include "surrogate/structure.h"
 
 #include "hw/cost.h"
+#include "surrogate/signal.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 const char *const nas_structure_names[NAS_STRUCTURE_COUNT] = {
-    "params",     "macs",  "activation_bytes", "convs", "depth", "depth_least",
-    "depth_mean", "paths", "active_convs"};
+    "params",
+    "macs",
+    "activation_bytes",
+    "convs",
+    "depth",
+    "depth_least",
+    "depth_mean",
+    "paths",
+    "active_convs",
+    "signal_growth",
+    "signal_conv",
+    "signal_pointwise",
+    "signal_spatial",
+    "signal_pool",
+    "signal_conv_variance",
+    "signal_pointwise_variance",
+    "signal_spatial_variance",
+    "signal_pool_variance",
+    "signal_conv_half",
+    "signal_pointwise_half",
+    "signal_spatial_half",
+    "signal_pool_half",
+    "signal_conv_tenth",
+    "signal_pointwise_tenth",
+    "signal_spatial_tenth",
+    "signal_pool_tenth",
+};
 
 /* Of the paths from the input to a node: how many, and the Conv nodes on them. */
 typedef struct {
@@ -47,13 +73,26 @@ static double count_active(const nas_fn *main, const flow *at)
     return n;
 }
 
+static void write_signal(const nas_graph *flat, double label[NAS_STRUCTURE_COUNT])
+{
+    nas_signal signal;
+    nas_signal_of(flat, &signal);
+    const double *of_kind[] = {signal.mean, signal.variance, signal.half, signal.tenth};
+    double *to = &label[NAS_STRUCTURE_SIGNAL];
+    *to++ = signal.growth;
+    for (size_t i = 0; i < sizeof of_kind / sizeof *of_kind; i++)
+        for (int k = 0; k < NAS_SIGNAL_KINDS; k++)
+            *to++ = of_kind[i][k];
+}
+
 nas_status nas_structure_of(nas_graph *graph, double label[NAS_STRUCTURE_COUNT], nas_err *err)
 {
     nas_cost cost;
     nas_status status = nas_cost_of(graph, &cost, err);
     if (status)
         return status;
-    const nas_fn *main = &nas_graph_flat(graph, NULL)->fn[0];
+    const nas_graph *flat = nas_graph_flat(graph, NULL);
+    const nas_fn *main = &flat->fn[0];
     flow *at = nas_alloc((main->n_node + 1) * sizeof *at);
     for (size_t i = 0; i < main->n_node; i++)
         at[i] = i < (size_t)main->n_in ? (flow){.paths = 1} : flow_through(&main->node[i], at);
@@ -68,6 +107,7 @@ nas_status nas_structure_of(nas_graph *graph, double label[NAS_STRUCTURE_COUNT],
     label[NAS_STRUCTURE_DEPTH_MEAN] = reached ? out->sum / out->paths : 0;
     label[NAS_STRUCTURE_PATHS] = log2(1 + out->paths);
     label[NAS_STRUCTURE_ACTIVE_CONVS] = count_active(main, at);
+    write_signal(flat, label);
     free(at);
     return NAS_OK;
 }

@@ -10,6 +10,7 @@
 
 #include "results/metric.h"
 #include "spaces/graph.h"
+#include "surrogate/signal.h"
 
 typedef enum {
     NAS_STRUCTURE_PARAMS,
@@ -21,7 +22,8 @@ typedef enum {
     NAS_STRUCTURE_DEPTH_MEAN,   /* … on the average path */
     NAS_STRUCTURE_PATHS,        /* log2 of 1 + the number of paths */
     NAS_STRUCTURE_ACTIVE_CONVS, /* Conv nodes on any path */
-    NAS_STRUCTURE_COUNT
+    NAS_STRUCTURE_SIGNAL,       /* signal.h: growth; mean, variance, half, tenth of each kind */
+    NAS_STRUCTURE_COUNT = NAS_STRUCTURE_SIGNAL + 1 + 4 * NAS_SIGNAL_KINDS
 } nas_structure;
 
 extern const char *const nas_structure_names[NAS_STRUCTURE_COUNT];

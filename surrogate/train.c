@@ -32,6 +32,7 @@ nas_trainer *nas_trainer_new(nas_model *model, const nas_batch *data,
         t->config.optim.steps = config->epochs * t->epoch_batches;
     t->optim = nas_optim_new(&model->tensors, &t->config.optim);
     t->tape = nas_tape_new(model, true);
+    nas_tape_rank(t->tape, &config->ranking);
     t->grad = nas_alloc(model->tensors.count * sizeof *t->grad);
     t->order = nas_alloc((data->input.n + 1) * sizeof *t->order);
     t->order_epoch = UINT64_MAX;

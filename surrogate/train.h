@@ -20,6 +20,7 @@ typedef struct {
     size_t most_rows;       /* tokens at once: a larger batch is taken in parts; 0: no limit */
     uint64_t epochs, seed;
     double dropout; /* share of hidden values left out while learning */
+    nas_ranking ranking;
 } nas_train_config;
 
 typedef struct {

@@ -185,15 +185,25 @@ typedef struct {
     nas_batch batch;
 } odd_case;
 
+/* Biases are drawn too. */
+static nas_model *odd_model(size_t decoder_vocab, nas_rng *draw)
+{
+    nas_rng rng = nas_rng_seed(11);
+    nas_err err = {0};
+    nas_model_config sizes = odd;
+    sizes.decoder_vocab = decoder_vocab;
+    nas_model *model = nas_model_new(&sizes, &rng, &err);
+    assert_non_null(model);
+    for (size_t i = 0; i < model->tensors.count; i++)
+        model->weights[i] += 0.1f * (float)nas_rng_normal(draw);
+    nas_model_pack(model, true);
+    return model;
+}
+
 static void odd_new(odd_case *c)
 {
     nas_rng rng = nas_rng_seed(11), draw = nas_rng_child(&rng, "draw", 0);
-    nas_err err = {0};
-    c->model = nas_model_new(&odd, &rng, &err);
-    assert_non_null(c->model);
-    for (size_t i = 0; i < c->model->tensors.count; i++) /* biases too */
-        c->model->weights[i] += 0.1f * (float)nas_rng_normal(&draw);
-    nas_model_pack(c->model, true);
+    c->model = odd_model(odd.decoder_vocab, &draw);
     for (size_t i = 0; i < INPUTS; i++)
         c->tokens[i] = (int32_t)nas_rng_below(&draw, odd.encoder_vocab);
     for (size_t i = 0; i < OUTPUTS; i++) {
@@ -215,21 +225,20 @@ static double mean_loss(odd_case *c, nas_tape *tape)
     return ((double)loss[0] + loss[1] + loss[2]) / 3;
 }
 
-/* Along a random direction in each tensor, the slope of the loss is the gradient's. The step is
- * small because the loss has kinks (relu), which leaves float noise of about 5e-4. */
-static void test_gradients(void **state)
+/* Along a random direction in each tensor of that part, the slope of the loss is the gradient's.
+ * The step is small because the loss has kinks (relu), which leaves float noise of about 5e-4. */
+static void check_gradients(odd_case *c, nas_tape *tape, double loss_of(odd_case *, nas_tape *),
+                            const char *part)
 {
-    (void)state;
-    odd_case c;
-    odd_new(&c);
-    nas_tape *tape = nas_tape_new(c.model, true);
-    float *grad = nas_zalloc(c.model->tensors.count, sizeof *grad);
-    mean_loss(&c, tape);
-    nas_tape_back(tape, &c.batch, 1 / (float)EXAMPLES, grad);
+    float *grad = nas_zalloc(c->model->tensors.count, sizeof *grad);
+    loss_of(c, tape);
+    nas_tape_back(tape, &c->batch, 1 / (float)EXAMPLES, grad);
     nas_rng rng = nas_rng_seed(5);
-    for (size_t i = 0; i < c.model->tensors.n; i++) {
-        const nas_tensor *t = &c.model->tensors.tensor[i];
-        float *direction = normals(&rng, t->count), *w = c.model->weights + t->at;
+    for (size_t i = 0; i < c->model->tensors.n; i++) {
+        const nas_tensor *t = &c->model->tensors.tensor[i];
+        if (!strstr(t->name, part))
+            continue;
+        float *direction = normals(&rng, t->count), *w = c->model->weights + t->at;
         float *kept = nas_alloc(t->count * sizeof *kept);
         memcpy(kept, w, t->count * sizeof *kept);
         double along = 0, slope = 0, step = 4e-4, length = 0;
@@ -240,11 +249,11 @@ static void test_gradients(void **state)
         for (int sign = 1; sign >= -1; sign -= 2) {
             for (size_t j = 0; j < t->count; j++)
                 w[j] = kept[j] + (float)(sign * step) * direction[j];
-            nas_model_pack(c.model, false);
-            slope += sign * mean_loss(&c, tape) / (2 * step);
+            nas_model_pack(c->model, false);
+            slope += sign * loss_of(c, tape) / (2 * step);
         }
         memcpy(w, kept, t->count * sizeof *kept);
-        nas_model_pack(c.model, false);
+        nas_model_pack(c->model, false);
         if (fabs(slope - along) > 0.01 * sqrt(length) + 1e-3)
             fail_msg("%s: slope %g, gradient %g", t->name, slope, along);
         free(direction);
@@ -252,7 +261,62 @@ static void test_gradients(void **state)
     }
     free(grad);
     nas_tape_free(tape);
+    nas_model_free(c->model);
+}
+
+static void test_gradients(void **state)
+{
+    (void)state;
+    odd_case c;
+    odd_new(&c);
+    check_gradients(&c, nas_tape_new(c.model, true), mean_loss, "");
+}
+
+/* ---- the ranking loss ---- */
+
+static const nas_ranking ranking = {
+    .weight = 0.5f, .temperature = 2, .plus = 1, .one = 2, .digit = 3, .digits = 1};
+
+static double ranked_loss(odd_case *c, nas_tape *tape)
+{
+    double loss = mean_loss(c, tape);
+    return loss + (double)ranking.weight * nas_tape_rank_loss(tape, &c->batch);
+}
+
+/* Four numbers "+ one digit" behind the tokens of their metrics: of 13: 4, 6, 6; of 14: 1. */
+static void test_ranking(void **state)
+{
+    (void)state;
+    static const size_t ends[] = {0, 8, 12, 16};
+    static int32_t target[] = {13, 1, 2, 7, 14, 1, 2, 4, 13, 1, 2, 9, 13, 1, 2, 9}, shifted[16];
+    for (int i = 0; i < 16; i++)
+        shifted[i] = i % 4 || i == 4 ? target[i - 1] : 0;
+    nas_rng draw = nas_rng_seed(7);
+    odd_case c;
+    odd_new(&c);
     nas_model_free(c.model);
+    c.model = odd_model(15, &draw);
+    c.batch.output = (nas_spans){EXAMPLES, ends};
+    c.batch.target = target;
+    c.batch.shifted = shifted;
+    nas_tape *tape = nas_tape_new(c.model, true);
+    nas_tape_rank(tape, &ranking);
+    nas_tape_forward(tape, &c.batch);
+    /* the loss by its definition: two pairs, 4 below each 6; equal ones make none */
+    double expected[4], loss = 0;
+    for (int k = 0; k < 4; k++) {
+        const float *z = nas_tape_logits(tape) + (4 * k + 3) * 15 + 3;
+        double sum = 0, mean = 0;
+        for (int d = 0; d < 10; d++) {
+            sum += exp((double)z[d]);
+            mean += d * exp((double)z[d]);
+        }
+        expected[k] = mean / sum;
+    }
+    for (int k = 2; k < 4; k++)
+        loss += log1p(exp(-(expected[k] - expected[0]) / 2)) / 2;
+    assert_float_equal(nas_tape_rank_loss(tape, &c.batch), loss, 1e-5);
+    check_gradients(&c, tape, ranked_loss, "generator."); /* all else follows from the logits */
 }
 
 /* The rows of one example do not depend on its companions, the threads, or what a tape remembers.
@@ -351,6 +415,7 @@ int main(void)
         cmocka_unit_test(test_choice),
         cmocka_unit_test(test_rows_do_not_matter),
         cmocka_unit_test(test_gradients),
+        cmocka_unit_test(test_ranking),
         cmocka_unit_test(test_same_bits),
         cmocka_unit_test(test_save_and_load),
     };

@@ -5,56 +5,50 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* A table in memory: rows packed as in the file, and an open-addressing index from key to the first
- * row of that key; further rows of a key are chained. The key is the string or the hash. */
+/* A table in memory: rows packed as in the file, and a set of the keys that look-up tells apart,
+ * with the first row of each; further rows of a key are chained. */
 typedef struct {
     nas_table seen; /* first: what the caller holds */
     nas_metric *metric;
     nas_h5_field *field;
     size_t n_field, row_size;
-    const nas_h5_field *key;
-    char *rows;     /* (n, row_size) */
-    uint32_t *slot; /* [slots] row + 1 or 0 */
-    uint32_t *next; /* [n] the next row of the same key + 1, or 0 */
-    size_t slots;   /* a power of two, at most half full */
+    char *rows; /* (n, row_size) */
+    nas_arch_set key;
+    uint32_t *first; /* [keys] row */
+    uint32_t *next;  /* [n] the next row of the same key + 1, or 0 */
 } table;
 
-static const char *key_of(const table *t, size_t row)
+/* Relabelings are the same where the space has a hash for them. */
+static nas_arch key_of(const nas_space *space, const nas_arch *arch)
 {
-    return t->rows + row * t->row_size + t->key->offset;
+    nas_arch key = *arch;
+    if (space->hash_kind == NAS_HASH_GRAPH)
+        nas_space_canonical(space, arch, &key);
+    return key;
 }
 
-/* FNV-1a (Fowler, Noll, Vo) over size bytes up to the padding. */
-static uint64_t hash_key(const char *key, size_t size)
-{
-    uint64_t hash = 14695981039346656037u;
-    for (size_t i = 0; i < size && key[i]; i++)
-        hash = (hash ^ (unsigned char)key[i]) * 1099511628211u;
-    return hash ^ hash >> 32;
-}
-
-/* The slot of a key of key->size bytes: its first row's or the empty one where it belongs. */
-static uint32_t *find_slot(const table *t, const char *key)
-{
-    size_t at = hash_key(key, t->key->size) & (t->slots - 1);
-    while (t->slot[at] && strncmp(key_of(t, t->slot[at] - 1), key, t->key->size))
-        at = (at + 1) & (t->slots - 1);
-    return &t->slot[at];
-}
-
-/* From the last row to the first, so that a chain runs forward. */
+/* A row that names no member of the space has no key. */
 static void index_rows(table *t)
 {
-    for (t->slots = 16; t->slots < 2 * t->seen.n;)
-        t->slots *= 2;
-    t->slot = nas_zalloc(t->slots, sizeof *t->slot);
-    t->next = nas_zalloc(t->seen.n + 1, sizeof *t->next);
-    for (size_t row = t->seen.n; row-- > 0;) {
-        uint32_t *slot = find_slot(t, key_of(t, row));
-        t->seen.n_unique += *slot == 0;
-        t->next[row] = *slot;
-        *slot = (uint32_t)row + 1;
+    size_t n = t->seen.n;
+    uint32_t *last = nas_alloc((n + 1) * sizeof *last);
+    t->first = nas_alloc((n + 1) * sizeof *t->first);
+    t->next = nas_zalloc(n + 1, sizeof *t->next);
+    for (size_t row = 0; row < n; row++) {
+        nas_arch arch;
+        bool added;
+        if (!nas_table_row(&t->seen, row, &arch))
+            continue;
+        arch = key_of(t->seen.space, &arch);
+        int64_t key = nas_arch_set_add(&t->key, &arch, &added);
+        if (added)
+            t->first[key] = (uint32_t)row;
+        else
+            t->next[last[key]] = (uint32_t)row + 1;
+        last[key] = (uint32_t)row;
     }
+    t->seen.n_unique = t->key.n;
+    free(last);
 }
 
 static bool read_metrics(table *t, hid_t file)
@@ -81,7 +75,6 @@ static bool read_rows(table *t, hid_t file)
         return false;
     t->field = nas_alloc((NAS_TABLE_FIELDS + t->seen.n_metric) * sizeof *t->field);
     t->n_field = nas_table_fields(t->field, width, hash, t->metric, t->seen.n_metric, &t->row_size);
-    t->key = &t->field[hash];
     void *rows;
     if (!nas_h5_get_rows(file, "rows", t->field, t->n_field, &rows, &t->seen.n))
         return false;
@@ -127,8 +120,9 @@ void nas_table_close(nas_table *seen)
     free(t->metric);
     free(t->field);
     free(t->rows);
-    free(t->slot);
+    free(t->first);
     free(t->next);
+    nas_arch_set_clear(&t->key);
     free(t);
 }
 
@@ -150,30 +144,39 @@ const char *nas_table_arch(const nas_table *seen, size_t row, nas_bytes *text)
     return text->data;
 }
 
-/* The first row of arch + 1, or 0. */
-static uint32_t first_row(const table *t, const nas_arch *arch)
+bool nas_table_hash(const nas_table *seen, size_t row, char text[33])
 {
-    nas_bytes key = {0};
-    if (t->seen.space->hash_kind == NAS_HASH_GRAPH) {
-        char hash[NAS_TABLE_HASH + 1];
-        nas_space_hash(t->seen.space, arch, hash);
-        nas_bytes_puts(&key, hash);
-    } else {
-        nas_space_print(t->seen.space, arch, &key);
-    }
-    uint32_t row = key.size > t->key->size ? 0 : *find_slot(t, key.data);
-    nas_bytes_clear(&key);
-    return row;
+    const table *t = (const table *)seen;
+    bool there = seen->space->hash_kind == NAS_HASH_GRAPH;
+    if (there)
+        nas_h5_field_text(t->rows + row * t->row_size, &t->field[1], text, 33);
+    return there;
+}
+
+bool nas_table_row(const nas_table *seen, size_t row, nas_arch *arch)
+{
+    nas_bytes text = {0};
+    bool good = nas_space_parse(seen->space, nas_table_arch(seen, row, &text), arch, NULL) == 0;
+    nas_bytes_clear(&text);
+    return good;
+}
+
+int64_t nas_table_first(const nas_table *seen, const nas_arch *arch)
+{
+    const table *t = (const table *)seen;
+    const nas_arch own = key_of(seen->space, arch);
+    int64_t key = nas_arch_set_find(&t->key, &own);
+    return key < 0 ? -1 : (int64_t)t->first[key];
 }
 
 bool nas_table_find(const nas_table *seen, const nas_arch *arch, double *values)
 {
     const table *t = (const table *)seen;
-    uint32_t first = first_row(t, arch);
-    for (size_t m = 0; m < seen->n_metric && first; m++) {
+    int64_t first = nas_table_first(seen, arch);
+    for (size_t m = 0; m < seen->n_metric && first >= 0; m++) {
         double sum = 0;
         size_t count = 0;
-        for (uint32_t row = first; row; row = t->next[row - 1]) {
+        for (uint32_t row = (uint32_t)first + 1; row; row = t->next[row - 1]) {
             double value = nas_table_value(seen, row - 1, m);
             if (!isnan(value)) {
                 sum += value;
@@ -182,5 +185,5 @@ bool nas_table_find(const nas_table *seen, const nas_arch *arch, double *values)
         }
         values[m] = count ? sum / (double)count : NAN;
     }
-    return first != 0;
+    return first >= 0;
 }

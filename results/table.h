@@ -5,7 +5,7 @@
  *     nas_table *t = nas_table_open("acc.h5", &err);
  *     if (nas_table_find(t, &arch, values)) …              // values: (t->n_metric), NaN: missing
  *
- * Look-up is by the printed string, or by the space's own isomorphism hash where it has one. A
+ * Look-up is exact, or finds relabelings too in a space with an isomorphism hash of its own. A
  * table may measure an architecture several times; it keeps all rows and look-up answers their
  * mean. */
 #ifndef NAS_RESULTS_TABLE_H
@@ -45,7 +45,14 @@ void nas_table_close(nas_table *table); /* NULL is allowed */
  * table has no row of it. arch is of the table's space. */
 bool nas_table_find(const nas_table *table, const nas_arch *arch, double *values);
 
-/* Row by row, 0..n-1, in the order of the CSV file. */
+/* The first row of arch, -1: none. */
+int64_t nas_table_first(const nas_table *table, const nas_arch *arch);
+
+/* Row by row, 0..n-1, in the order of the CSV file. nas_table_row: the row's architecture; false
+ * when its string names none (the file is wrong, and look-up does not find the row). */
+bool nas_table_row(const nas_table *table, size_t row, nas_arch *arch);
+/* The stored hash, which only spaces with one of their own have (see nas_space_hash). */
+bool nas_table_hash(const nas_table *table, size_t row, char text[33]);
 const char *nas_table_arch(const nas_table *table, size_t row, nas_bytes *text); /* replaces text */
 double nas_table_value(const nas_table *table, size_t row, size_t metric);
 

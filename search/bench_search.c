@@ -85,11 +85,9 @@ static nas_status evaluate_all(target *t, double **points, size_t *n, nas_err *e
         return nas_fail(err, NAS_USAGE, "no source lists its architectures, so '%s' has no truth",
                         t->text);
     nas_evaluator *list = &s->source[from];
-    for (size_t row = 0;; row++) {
+    for (size_t row = 0; row < list->n_listed; row++) {
         arch = nas_grow(arch, &cap, *n + 1, sizeof *arch);
-        if (!list->type->at(list, row, &arch[*n]))
-            break;
-        *n += nas_sources_have(s, &arch[*n]);
+        *n += list->type->at(list, row, &arch[*n]) && nas_sources_have(s, &arch[*n]);
     }
     *points = nas_alloc((*n + 1) * t->m * sizeof **points);
     nas_row_state *state = nas_alloc((*n + 1) * sizeof *state);

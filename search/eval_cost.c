@@ -70,6 +70,7 @@ static nas_status formula_open(nas_evaluator *e, const char *argument, nas_err *
     e->state = metrics;
     e->metrics = metrics;
     e->n_metrics = n;
+    e->n_listed = nas_space_points(e->space);
     for (size_t i = 0; i < n; i++)
         if (nas_metric_make(&metrics[i], e->space->objectives[i], err) != NAS_OK)
             return err->code;
@@ -78,8 +79,6 @@ static nas_status formula_open(nas_evaluator *e, const char *argument, nas_err *
 
 static bool formula_at(nas_evaluator *e, size_t row, nas_arch *arch)
 {
-    if (row >= nas_space_points(e->space))
-        return false;
     nas_space_at(e->space, row, arch);
     return true;
 }

@@ -15,6 +15,7 @@ static nas_status table_open(nas_evaluator *e, const char *argument, nas_err *er
     e->state = table;
     e->metrics = table->metric;
     e->n_metrics = table->n_metric;
+    e->n_listed = table->n;
     if (table->space != e->space)
         return nas_fail(err, NAS_USAGE, "table '%s' is of space %s, not of %s", argument,
                         table->space->name, e->space->name);
@@ -38,12 +39,13 @@ static bool table_has(nas_evaluator *e, const nas_arch *arch, const size_t *metr
 
 static bool table_at(nas_evaluator *e, size_t row, nas_arch *arch)
 {
-    const nas_table *table = e->state;
-    nas_bytes text = {0};
-    bool good = row < table->n &&
-                nas_space_parse(e->space, nas_table_arch(table, row, &text), arch, NULL) == NAS_OK;
-    nas_bytes_clear(&text);
-    return good;
+    return nas_table_row(e->state, row, arch);
+}
+
+static bool table_hash(nas_evaluator *e, const nas_arch *arch, char text[33])
+{
+    int64_t row = nas_table_first(e->state, arch);
+    return row >= 0 && nas_table_hash(e->state, (size_t)row, text);
 }
 
 static nas_status table_evaluate(nas_evaluator *e, const nas_arch *archs, size_t n,
@@ -73,5 +75,6 @@ const nas_evaluator_type nas_evaluator_table = {
     .close = table_close,
     .has = table_has,
     .at = table_at,
+    .hash = table_hash,
     .evaluate = table_evaluate,
 };

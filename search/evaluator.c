@@ -136,6 +136,14 @@ bool nas_sources_have(nas_sources *s, const nas_arch *arch)
     return true;
 }
 
+void nas_sources_hash(nas_sources *s, const nas_arch *arch, char text[33])
+{
+    for (size_t i = 0; i < s->n_source; i++)
+        if (s->source[i].type->hash && s->source[i].type->hash(&s->source[i], arch, text))
+            return;
+    nas_space_hash(s->source[0].space, arch, text);
+}
+
 nas_status nas_sources_evaluate(nas_sources *s, const nas_arch *archs, size_t n, double *values,
                                 nas_row_state *states, nas_err *err)
 {

@@ -35,8 +35,11 @@ typedef struct {
     int (*learn)(nas_evaluator *, const nas_metric *);
     /* Whether every wanted metric of arch is known. NULL: always. */
     bool (*has)(nas_evaluator *, const nas_arch *, const size_t *metric, size_t m);
-    /* Architecture number `row` of those it knows; false behind the last. NULL: not a list. */
+    /* Architecture number `row` of the n_listed that it knows; false: a row that names none. NULL:
+     * not a list. */
     bool (*at)(nas_evaluator *, size_t row, nas_arch *arch);
+    /* Whether the hash of arch (see nas_space_hash) is at hand, in text. NULL: never. */
+    bool (*hash)(nas_evaluator *, const nas_arch *, char text[33]);
     /* values: (n, m) for the wanted metrics, which are rows of `metrics`; states: [n]. May use
      * threads of its own. NAS_EMPTY without a sentence: limits.stop came first. */
     nas_status (*evaluate)(nas_evaluator *, const nas_arch *, size_t n, const size_t *metric,
@@ -49,6 +52,7 @@ struct nas_evaluator {
     const nas_task *task;
     const nas_metric *metrics; /* [n_metrics] that it knows, set by open */
     size_t n_metrics;
+    size_t n_listed; /* architectures that `at` knows, set by open */
     nas_evaluator_limits limits;
     char why[200]; /* the last row that failed did so; empty: unknown */
     void *state;
@@ -77,6 +81,8 @@ nas_status nas_sources_add(nas_sources *sources, const nas_space *space, const n
 nas_status nas_sources_need(nas_sources *sources, const nas_metric *metrics, size_t n,
                             nas_err *err);
 bool nas_sources_have(nas_sources *sources, const nas_arch *arch);
+/* nas_space_hash, which may be dear, or what a source has stored of it. */
+void nas_sources_hash(nas_sources *sources, const nas_arch *arch, char text[33]);
 /* values: (n, n_wanted), NaN where there is none; states: [n], the worst over the metrics. */
 nas_status nas_sources_evaluate(nas_sources *sources, const nas_arch *archs, size_t n,
                                 double *values, nas_row_state *states, nas_err *err);

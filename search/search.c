@@ -32,7 +32,7 @@ typedef struct {
     nas_arch_set absent; /* strings that the sources have no numbers for */
     nas_archive archive;
     nas_evaluator *list; /* a source that lists what it knows, */
-    size_t listed;       /* and how much that is; 0: draw from the space */
+    size_t listed;       /* and how many rows that is; 0: draw from the space */
     stored_rows stored;
     size_t kept;          /* rows of whole stored generations, which are in the run already */
     size_t total;         /* rows so far */
@@ -98,11 +98,12 @@ static bool scan_list(loop *l, nas_rng *rng, nas_arch *out)
 static bool sample_fresh(loop *l, nas_rng *rng, nas_arch *out)
 {
     for (int t = 0; t < DRAWS; t++) {
+        bool good = true;
         if (l->listed)
-            l->list->type->at(l->list, nas_rng_below(rng, l->listed), out);
+            good = l->list->type->at(l->list, nas_rng_below(rng, l->listed), out);
         else
             nas_space_sample(l->s->space, rng, out);
-        if (is_fresh(l, out))
+        if (good && is_fresh(l, out))
             return true;
     }
     uint64_t points = nas_space_points(l->s->space);
@@ -240,7 +241,7 @@ static void add_row(loop *l, size_t k, bool feasible, nas_bytes *text)
     nas_bytes_reset(text);
     nas_space_print(s->space, &l->batch[k].arch, text);
     row.arch = text->data;
-    nas_space_hash(s->space, &l->batch[k].arch, row.hash);
+    nas_sources_hash(s->sources, &l->batch[k].arch, row.hash);
     nas_run_add(l->run, &row);
 }
 
@@ -333,11 +334,8 @@ static void find_list(loop *l)
     for (size_t i = 0; i < sources->n_source && !l->list; i++)
         if (sources->source[i].type->at)
             l->list = &sources->source[i];
-    nas_arch arch;
-    while (l->list && l->list->type->at(l->list, l->listed, &arch))
-        l->listed++;
-    if ((double)l->listed * SPARSE > l->s->space->size)
-        l->listed = 0;
+    if (l->list && (double)l->list->n_listed * SPARSE <= l->s->space->size)
+        l->listed = l->list->n_listed;
 }
 
 static void open_loop(loop *l, nas_search *s, nas_run *run)

@@ -30,11 +30,11 @@ static inline bool nas_arch_same(const nas_arch *a, const nas_arch *b)
 /* A 64-bit hash of the bytes, for hash tables in memory; not stable across versions. */
 uint64_t nas_arch_hash(const nas_arch *arch);
 
-/* A set of architectures in order of insertion: the keys of caches and look-ups. */
+/* A set of architectures of one space in order of insertion: the keys of caches and look-ups. */
 typedef struct {
-    nas_arch *arch; /* [n] */
-    uint32_t *slot; /* open addressing, entry + 1 or 0; slots is a power of two */
-    size_t n, cap, slots;
+    char *entry;                 /* (n, width) the bytes in use of each */
+    uint64_t *slot;              /* open addressing: half of a hash and entry + 1, or 0 */
+    size_t n, width, cap, slots; /* slots: a power of two, at most half of them taken */
 } nas_arch_set;
 
 void nas_arch_set_clear(nas_arch_set *set);

@@ -73,30 +73,31 @@ static cell reorder(const cell *c, const uint8_t *order, int n)
 static bool prune(const cell *c, cell *pruned)
 {
     unsigned forward = 1, backward = 1u << (c->n - 1);
-    for (int v = 0; v < c->n; v++)
-        if (forward >> v & 1)
-            forward |= c->out[v];
+    for (int v = 0; v < c->n; v++) /* no branches: what is drawn is not predicted */
+        forward |= c->out[v] * (forward >> v & 1);
     for (int v = c->n - 2; v >= 0; v--)
-        if (c->out[v] & backward)
-            backward |= 1u << v;
+        backward |= (unsigned)((c->out[v] & backward) != 0) << v;
     unsigned keep = forward & backward;
     uint8_t order[N];
     int n = 0;
+    if (!(keep & 1))
+        return false;
+    if (keep == (1u << c->n) - 1) {
+        *pruned = *c;
+        return true;
+    }
     for (int v = 0; v < c->n; v++)
         if (keep >> v & 1)
             order[n++] = (uint8_t)v;
-    if (!(keep & 1))
-        return false;
-    *pruned = n == c->n ? *c : reorder(c, order, n);
+    *pruned = reorder(c, order, n);
     return true;
 }
 
 static int count_edges(const cell *c)
 {
-    int edges = 0;
-    for (int v = 0; v < c->n; v++)
-        edges += __builtin_popcount(c->out[v]);
-    return edges;
+    uint64_t all = 0;
+    memcpy(&all, c->out, sizeof c->out); /* those of missing vertices are zero */
+    return __builtin_popcountll(all);
 }
 
 static bool is_member(const cell *c)
@@ -200,9 +201,13 @@ static uint32_t order_key(const orders *o)
     return key;
 }
 
-static void place(orders *o, int position, unsigned placed)
+/* first: the edges of the input to the vertices placed so far, the highest digits of a key by row;
+ * an order that is behind already is given up. */
+static void place(orders *o, int position, unsigned placed, uint32_t first)
 {
-    int last = o->c->n - 1;
+    int last = o->c->n - 1, digits = last * (last + 1) / 2 + 2 * (last - 1);
+    if (!o->by_column && first > o->best >> (digits - (position - 1)))
+        return;
     if (position == last) {
         uint32_t key = order_key(o);
         if (key < o->best) {
@@ -214,7 +219,7 @@ static void place(orders *o, int position, unsigned placed)
     for (int v = 1; v < last; v++)
         if (!(placed >> v & 1) && !(o->in[v] & ~placed)) {
             o->order[position] = (uint8_t)v;
-            place(o, position + 1, placed | 1u << v);
+            place(o, position + 1, placed | 1u << v, first << 1 | has_edge(o->c, 0, v));
         }
 }
 
@@ -226,7 +231,7 @@ static cell arrange(const cell *c, bool by_column)
         for (int w = v + 1; w < c->n; w++)
             o.in[w] |= (uint8_t)(has_edge(c, v, w) << v);
     o.order[c->n - 1] = (uint8_t)(c->n - 1);
-    place(&o, 1, 1);
+    place(&o, 1, 1, 0);
     return reorder(c, o.best_order, c->n);
 }
 
@@ -369,9 +374,10 @@ static void cross(const nas_space *space, nas_rng *rng, const nas_arch *a, const
     fill_up(a, out);
     fill_up(b, &other);
     uint64_t coins = nas_rng_next(rng);
-    for (int i = BIT; i < GENES; i++)
-        if (coins >> i & 1)
-            out->gene[i] = other.gene[i];
+    for (int i = BIT; i < GENES; i++) { /* no branch: coins are not predicted */
+        uint8_t differ = out->gene[i] ^ other.gene[i];
+        out->gene[i] ^= (uint8_t)(differ * (coins >> i & 1));
+    }
 }
 
 /* ---- graph ---- */

@@ -1,6 +1,7 @@
 /* results/table: import and look-up are inverse, any spelling is found, faults are named. */
 #include "results/h5.h"
 #include "results/table.h"
+#include "results/table_file.h"
 
 #include "tests/check.h"
 
@@ -56,11 +57,16 @@ static nas_status import_text(const char *text, const char *arch, const char *co
     NB201("nor_conv_3x3", "skip_connect", "skip_connect", "skip_connect", "skip_connect",          \
           "skip_connect")
 
-static nas_arch parse(const char *text)
+static nas_arch parse_of(const char *space, const char *text)
 {
     nas_arch arch;
-    assert_int_equal(nas_space_parse(nas_space_find("nb201"), text, &arch, NULL), NAS_OK);
+    assert_int_equal(nas_space_parse(nas_space_find(space), text, &arch, NULL), NAS_OK);
     return arch;
+}
+
+static nas_arch parse(const char *text)
+{
+    return parse_of("nb201", text);
 }
 
 static void test_small(void **state)
@@ -99,6 +105,79 @@ static void test_small(void **state)
     assert_true(nas_table_value(t, 2, 1) == 20);
     nas_bytes_clear(&text);
     nas_table_close(t);
+}
+
+/* Relabelings of an nb101 cell are one architecture, whose hash the table keeps. */
+static void test_relabelings(void **state)
+{
+    (void)state;
+    static const char *const metric[] = {"accuracy=acc"};
+    static const char csv[] = "arch,acc\n110011/01,1\n110011/10,3\n101/2,5\n";
+    const nas_space *nb101 = nas_space_find("nb101");
+    const nas_table_source from = {nb101, "arch", metric, 1};
+    nas_err err = {0};
+    put(csv_path, csv, strlen(csv));
+    assert_int_equal(nas_table_import(csv_path, &from, out_path, true, &nas_disk_real, &err), 0);
+    nas_table *t = nas_table_open(out_path, &err);
+    assert_non_null(t);
+    assert_int_equal(t->n_unique, 2);
+    nas_arch arch = parse_of("nb101", "110011/10");
+    double value;
+    assert_true(nas_table_find(t, &arch, &value));
+    assert_true(value == 2);
+    assert_int_equal(nas_table_first(t, &arch), 0);
+    for (size_t row = 0; row < 3; row++) {
+        char own[33], stored[33];
+        assert_true(nas_table_row(t, row, &arch));
+        assert_true(nas_table_hash(t, row, stored));
+        nas_space_hash(nb101, &arch, own);
+        assert_string_equal(stored, own);
+    }
+    arch = parse_of("nb101", "110011/11");
+    assert_int_equal(nas_table_first(t, &arch), -1);
+    assert_false(nas_table_find(t, &arch, &value));
+    nas_table_close(t);
+}
+
+/* A table of another writer: the row whose string names nothing is not found, the others are. */
+static void test_broken_row(void **state)
+{
+    (void)state;
+    static const char *const arch[] = {ALL_SKIP, "|junk|", ONE_CONV};
+    nas_metric metric;
+    nas_err err = {0};
+    assert_int_equal(nas_metric_make(&metric, "accuracy", &err), NAS_OK);
+    nas_h5_field field[NAS_TABLE_FIELDS + 1], of_metric[NAS_H5_METRIC_FIELDS];
+    size_t size, n_of_metric = 0, metric_size = nas_h5_metric_fields(of_metric, &n_of_metric);
+    size_t n = nas_table_fields(field, strlen(ONE_CONV), false, &metric, 1, &size);
+    char *rows = nas_zalloc(3, size), *metrics = nas_zalloc(1, metric_size);
+    for (size_t i = 0; i < 3; i++) {
+        memcpy(rows + i * size, arch[i], strlen(arch[i]));
+        memcpy(rows + i * size + field[1].offset, &(double){(double)i}, sizeof(double));
+    }
+    nas_h5_put_metric(metrics, of_metric, &metric);
+    hid_t file = nas_h5_create();
+    nas_h5_set_text(file, "format", NAS_TABLE_FORMAT);
+    nas_h5_set_int(file, "schema_major", NAS_TABLE_SCHEMA);
+    nas_h5_set_text(file, "space", "nb201");
+    nas_h5_put_rows(file, "metrics", of_metric, n_of_metric, metrics, 1);
+    nas_h5_put_rows(file, "rows", field, n, rows, 3);
+    nas_bytes bytes = {0};
+    nas_h5_close_into(file, &bytes);
+    put(out_path, bytes.data, bytes.size);
+    nas_table *t = nas_table_open(out_path, &err);
+    assert_non_null(t);
+    assert_int_equal(t->n, 3);
+    assert_int_equal(t->n_unique, 2);
+    nas_arch found;
+    double value;
+    assert_false(nas_table_row(t, 1, &found));
+    found = parse(ONE_CONV);
+    assert_true(nas_table_find(t, &found, &value) && value == 2);
+    nas_table_close(t);
+    nas_bytes_clear(&bytes);
+    free(rows);
+    free(metrics);
 }
 
 static void test_import_faults(void **state)
@@ -246,7 +325,8 @@ static void test_real_table(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_small),         cmocka_unit_test(test_import_faults),
+        cmocka_unit_test(test_small),         cmocka_unit_test(test_relabelings),
+        cmocka_unit_test(test_broken_row),    cmocka_unit_test(test_import_faults),
         cmocka_unit_test(test_hostile_files), cmocka_unit_test(test_full_disk),
         cmocka_unit_test(test_real_table),
     };

@@ -87,18 +87,21 @@ static void print_seal(const char *data, size_t size, char seal[SEAL_BYTES + 1])
     snprintf(seal, SEAL_BYTES + 1, "%s%08lx", SEAL, crc32_z(0, (const Bytef *)data, size));
 }
 
-/* Takes the seal off; false when it does not fit. */
-static bool check_seal(nas_bytes *bytes)
+/* Takes the seal off. */
+static nas_status check_seal(nas_bytes *bytes, const char *path, nas_err *err)
 {
     char seal[SEAL_BYTES + 1];
-    if (bytes->size < SEAL_BYTES)
-        return true;
     const char *end = bytes->data + bytes->size - SEAL_BYTES;
-    if (memcmp(end, SEAL, sizeof SEAL - 1))
-        return true;
+    if (bytes->size < SEAL_BYTES || memcmp(end, SEAL, sizeof SEAL - 1))
+        return nas_fail(err, NAS_FAILED,
+                        "'%s' is truncated, or was changed by another program: it does not end "
+                        "with a checksum",
+                        path);
     bytes->size -= SEAL_BYTES;
     print_seal(bytes->data, bytes->size, seal);
-    return !memcmp(end, seal, SEAL_BYTES);
+    if (memcmp(end, seal, SEAL_BYTES))
+        return nas_fail(err, NAS_FAILED, "'%s' is damaged: its checksum differs", path);
+    return NAS_OK;
 }
 
 /* ---- writing ---- */
@@ -248,9 +251,7 @@ hid_t nas_h5_open(const char *path, const char *format, int64_t major, nas_err *
         nas_fail(err, NAS_FAILED, "'%s' does not exist", path);
     } else if (!status && (bytes.size < 8 || memcmp(bytes.data, signature, 8))) {
         nas_fail(err, NAS_FAILED, "'%s' is not an HDF5 file", path);
-    } else if (!status && !check_seal(&bytes)) {
-        nas_fail(err, NAS_FAILED, "'%s' is damaged: its checksum differs", path);
-    } else if (!status) {
+    } else if (!status && check_seal(&bytes, path, err) == NAS_OK) {
         hid_t access = memory_access();
         H5Pset_file_image(access, bytes.data, bytes.size);
         file = H5Fopen("memory", H5F_ACC_RDONLY, access);

@@ -7,9 +7,10 @@
  *
  * Files are built and read in memory: HDF5 makes no system call and takes no lock. Behind the HDF5
  * bytes stand 16 more with a checksum, which HDF5 ignores: the library can crash on damaged files,
- * so a file whose checksum differs never reaches it (one without, changed elsewhere, does). Format:
- * earliest version that can hold it, no times, shuffle + gzip, strings fixed UTF-8 padded with NUL,
- * numbers little-endian, truth values as h5py writes them. HDF5's own messages are switched off. */
+ * so a file whose checksum differs or is missing (truncated, or changed elsewhere) never reaches
+ * it. Format: earliest version that can hold it, no times, shuffle + gzip, strings fixed UTF-8
+ * padded with NUL, numbers little-endian, truth values as h5py writes them. HDF5's own messages are
+ * switched off. */
 #ifndef NAS_RESULTS_H5_H
 #define NAS_RESULTS_H5_H
 

@@ -10,26 +10,48 @@
 
 static const nas_option OPTIONS[] = {{0}};
 
-/* Every row names a member of the space, under its own hash. */
+/* Row i names a member of the space, under its own hash where it has one. */
+static nas_status check_row(const nas_space *space, const char *path, size_t i, const char *text,
+                            const char *hash, nas_err *err)
+{
+    nas_arch arch;
+    char own[33];
+    if (nas_space_parse(space, text, &arch, err) != NAS_OK) {
+        nas_fail_in(err, "'%s', row %zu", path, i);
+        return err->code = NAS_EMPTY;
+    }
+    nas_space_hash(space, &arch, own);
+    if (hash && strcmp(own, hash))
+        return nas_fail(err, NAS_EMPTY, "'%s', row %zu: the hash of '%s' is %s, not %s", path, i,
+                        text, own, hash);
+    return NAS_OK;
+}
+
 static nas_status check_rows(const nas_run *run, const char *path, nas_err *err)
 {
     const nas_space *space = nas_space_need(nas_run_get_info(run)->space, err);
     if (!space)
         return err->code = NAS_FAILED;
-    for (size_t i = 0; i < nas_run_rows(run); i++) {
+    nas_status status = NAS_OK;
+    for (size_t i = 0; i < nas_run_rows(run) && status == NAS_OK; i++) {
         nas_run_row row = nas_run_get_row(run, i);
-        nas_arch arch;
-        char hash[33];
-        if (nas_space_parse(space, row.arch, &arch, err) != NAS_OK) {
-            nas_fail_in(err, "'%s', row %zu", path, i);
-            return err->code = NAS_EMPTY;
-        }
-        nas_space_hash(space, &arch, hash);
-        if (strcmp(hash, row.hash))
-            return nas_fail(err, NAS_EMPTY, "'%s', row %zu: the hash of '%s' is %s, not %s", path,
-                            i, row.arch, hash, row.hash);
+        status = check_row(space, path, i, row.arch, row.hash, err);
     }
-    return NAS_OK;
+    return status;
+}
+
+static nas_status check_table(const nas_table *table, const char *path, nas_err *err)
+{
+    nas_bytes text = {0};
+    nas_status status = NAS_OK;
+    for (size_t i = 0; i < table->n && status == NAS_OK; i++) {
+        char hash[33];
+        bool hashed = nas_table_hash(table, i, hash);
+        status = check_row(table->space, path, i, nas_table_arch(table, i, &text),
+                           hashed ? hash : NULL, err);
+    }
+    nas_bytes_clear(&text);
+    return status;
 }
 
 static nas_status check_run(const char *path, nas_err *err)
@@ -53,10 +75,12 @@ static nas_status check_hdf5(const char *path, nas_err *err)
     nas_table *table = nas_table_open(path, &as_table);
     if (!table)
         return check_run(path, err);
-    printf("%s: table of %s, %zu rows, %zu metrics\n", path, table->space->name, table->n,
-           table->n_metric);
+    nas_status status = check_table(table, path, err);
+    if (status == NAS_OK)
+        printf("%s: table of %s, %zu rows, %zu metrics\n", path, table->space->name, table->n,
+               table->n_metric);
     nas_table_close(table);
-    return NAS_OK;
+    return status;
 }
 
 static nas_status check_model(const char *path, nas_err *err)

@@ -6,6 +6,8 @@ import json
 import os
 import subprocess
 
+import h5py
+
 import tap
 from tap import Skip, case, naslm, needs_data, refused
 
@@ -115,6 +117,31 @@ def formats_quote_and_round_trip():
 def write(path, text, compress=False):
     with (gzip.open if compress else open)(path, "wt") as file:
         file.write(text)
+
+
+def change(path, dataset, column, row, text):
+    """One field of a file, under a new checksum."""
+    with h5py.File(path, "r+") as file:
+        rows = file[dataset][:]
+        rows[column][row] = text
+        file[dataset][:] = rows
+    refused("does not end with a checksum", "check", path, code=1)
+    tap.seal(path)
+
+
+@case
+def tables_that_contradict_themselves_are_named():
+    write("c.csv", "arch,acc\n110011/01,0.9\n101/2,0.8\n")
+    args = ["table", "import", "-s", "nb101", "c.csv", "--arch", "arch", "--metric", "acc=acc"]
+    naslm(*args, "-o", "c.h5")
+    assert "table of nb101, 2 rows" in naslm("check", "c.h5")[0]
+    change("c.h5", "rows", "arch", 1, b"101/3")
+    refused("'c.h5', row 1: ", "check", "c.h5", code=3)
+    assert "0.9" in naslm("table", "get", "c.h5", "110011/10")[0]
+    naslm(*args, "-o", "d.h5")
+    change("d.h5", "rows", "hash", 0, b"0" * 32)
+    refused("row 0: the hash of '110011/01' is 1af995a92568cf42af2c2668f72834ea, not 0000",
+            "check", "d.h5", code=3)
 
 
 @case

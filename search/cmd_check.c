@@ -118,7 +118,9 @@ static nas_status run(nas_options *o, nas_err *err)
     char head[8] = {0};
     if (nas_command_operands(o, 1, 1, "the file", err) != NAS_OK)
         return err->code;
-    const char *path = o->operand[0];
+    const char *path = nas_command_path(o->operand[0]);
+    if (path != o->operand[0]) /* can be read only once: no look at its head */
+        return check_onnx(path, err);
     FILE *file = fopen(path, "rb");
     if (!file)
         return ends_with(path, ".h5") ? check_run(path, err)
@@ -134,8 +136,9 @@ static nas_status run(nas_options *o, nas_err *err)
 
 const nas_command nas_command_check = {
     "check",
-    "FILE",
+    "FILE | -",
     "validate an ONNX file, a run file, a table or a model",
-    "Exit code 1: the file cannot be what it says; 3: it can, and its content contradicts itself.",
+    "- is standard input, which must be ONNX. Exit code 1: the file cannot be what it says; 3: it "
+    "can, and its content contradicts itself.",
     OPTIONS,
     run};

@@ -1,5 +1,6 @@
 /* naslm search: settings from the command line, one run, one file. */
 #include "search/command.h"
+#include "search/progress.h"
 #include "search/search.h"
 
 #include <jansson.h>
@@ -7,8 +8,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
-#include <unistd.h>
 
 static const nas_option OPTIONS[] = {
     NAS_OPTION_SPACE,
@@ -39,7 +38,7 @@ static const nas_option OPTIONS[] = {
     {"resume", 0, NULL, "continue the run in the file", NAS_OPTION_FLAG},
     {"snapshot", 0, "SECONDS", "how often the whole file is written (default 30)", NAS_OPTION_REAL},
     {"sync", 0, NULL, "sync the journal at each commit", NAS_OPTION_FLAG},
-    {"progress", 0, "HOW", "auto (default), bar, plain or none", NAS_OPTION_TEXT},
+    NAS_OPTION_PROGRESS,
     {0}};
 
 /* Everything that the command line says, read and checked. */
@@ -242,6 +241,8 @@ static nas_status read_settings(settings *s, const nas_options *o, nas_err *err)
     q->by_string = !strcmp(unique, "string");
     if (!q->by_string && strcmp(unique, "class"))
         return nas_fail(err, NAS_USAGE, "--unique is 'class' or 'string', not '%s'", unique);
+    if (nas_options_real(o, "snapshot", 30) < 0)
+        return nas_fail(err, NAS_USAGE, "--snapshot needs seconds, 0 or more");
     if (s->resume && nas_options_has(o, "force"))
         return nas_fail(err, NAS_USAGE, "--resume and --force exclude each other");
     if (nas_command_threads(o, err) != NAS_OK)
@@ -374,7 +375,7 @@ static uint64_t choose_seed(const settings *s, const nas_options *o)
     return nas_command_seed(o);
 }
 
-/* ---- progress and signals ---- */
+/* ---- signals ---- */
 
 static void on_signal(int number)
 {
@@ -383,61 +384,12 @@ static void on_signal(int number)
 
 static void watch_signals(void)
 {
-    struct sigaction action = {.sa_handler = on_signal};
+    struct sigaction action = {.sa_handler = on_signal}, hangup;
     stop_signal = 0;
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
-}
-
-enum { PLAIN_SECONDS = 10 }; /* between lines where there is no terminal */
-
-typedef struct {
-    bool bar, plain;
-    uint64_t budget;
-    double next;
-} progress;
-
-static double seconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static nas_status open_progress(progress *p, const nas_options *o, uint64_t budget, nas_err *err)
-{
-    static const char *const hows[] = {"auto", "bar", "plain", "none"};
-    const char *how = nas_options_text(o, "progress", "auto"), *term = getenv("TERM");
-    char hint[100];
-    *p = (progress){.budget = budget};
-    bool terminal = isatty(STDERR_FILENO) && term && strcmp(term, "dumb");
-    if (!strcmp(how, "auto"))
-        how = terminal ? "bar" : "plain";
-    p->bar = !strcmp(how, "bar");
-    p->plain = !strcmp(how, "plain");
-    p->next = seconds() + (p->bar ? 0.2 : PLAIN_SECONDS);
-    if (!p->bar && !p->plain && strcmp(how, "none"))
-        return nas_fail(err, NAS_USAGE, "unknown progress '%s'%s", how,
-                        nas_hint(hint, sizeof hint, how, hows, 4));
-    return NAS_OK;
-}
-
-static void show_progress(void *context, size_t rows, size_t front, double hypervolume)
-{
-    progress *p = context;
-    double now = seconds();
-    if ((!p->bar && !p->plain) || now < p->next)
-        return;
-    p->next = now + (p->bar ? 0.1 : PLAIN_SECONDS);
-    char bar[31];
-    size_t filled = rows >= p->budget ? 30 : 30 * rows / p->budget;
-    memset(bar, '.', 30);
-    memset(bar, '#', filled);
-    bar[30] = '\0';
-    if (p->bar)
-        fprintf(stderr, "\r[%s] ", bar);
-    fprintf(stderr, "%zu of %llu evaluated, front %zu, hypervolume %.6g%s", rows,
-            (unsigned long long)p->budget, front, hypervolume, p->bar ? "\033[K" : "\n");
+    if (sigaction(SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler != SIG_IGN) /* not under nohup */
+        sigaction(SIGHUP, &action, NULL);
 }
 
 /* ---- the end ---- */
@@ -519,26 +471,25 @@ static nas_status tell_end(const settings *s, const nas_run *run, nas_err *err)
 static nas_status run(nas_options *o, nas_err *err)
 {
     settings s = {0};
-    progress p;
+    nas_progress p;
     nas_run *file = NULL;
     nas_status status = read_settings(&s, o, err);
     if (status == NAS_OK)
-        status = open_progress(&p, o, s.search.budget, err);
+        status = nas_progress_open(&p, o, s.search.budget, err);
     if (status == NAS_OK && !s.resume && !nas_options_has(o, "force"))
         status = nas_disk_vacant(s.path, false, err);
     if (status != NAS_OK)
         goto out;
     s.search.seed = choose_seed(&s, o);
     s.search.stop = &stop_signal;
-    s.search.progress = show_progress;
+    s.search.progress = nas_progress_show;
     s.search.progress_context = &p;
     status = open_run(&s, o, &file, err);
     if (status != NAS_OK)
         goto out;
     watch_signals();
     status = nas_search_run(&s.search, file, err);
-    if (p.bar)
-        fputc('\n', stderr);
+    nas_progress_close(&p);
     if (status == NAS_OK && s.search.verify && s.search.end != NAS_SEARCH_STOPPED)
         status = nas_search_verify(&s.search, file, err);
     if (status == NAS_OK)

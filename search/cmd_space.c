@@ -245,7 +245,7 @@ static nas_status cost_files(nas_options *options, nas_report *report, nas_err *
     for (size_t i = 0; i < options->n_operand; i++) {
         nas_graph *graph = NULL;
         nas_cost cost;
-        nas_status status = nas_onnx_read_file(options->operand[i], &graph, err);
+        nas_status status = nas_onnx_read_file(nas_command_path(options->operand[i]), &graph, err);
         if (status == NAS_OK)
             status = nas_cost_of(graph, &cost, err);
         nas_graph_free(graph);
@@ -299,7 +299,7 @@ static nas_status run_cost(nas_options *options, nas_err *err)
 
 const nas_command nas_command_cost = {
     "cost",
-    "-s SPACE [--task T] ARCH... | -\n       naslm cost FILE.onnx...",
+    "-s SPACE [--task T] ARCH... | -\n       naslm cost FILE.onnx... | -",
     "parameters, MACs, memory and convolutions",
     NULL,
     COST_OPTIONS,

@@ -143,6 +143,11 @@ nas_status nas_command_output(nas_err *err)
     return ferror(stdout) ? nas_fail(err, NAS_FAILED, "cannot write to standard output") : NAS_OK;
 }
 
+const char *nas_command_path(const char *operand)
+{
+    return strcmp(operand, "-") ? operand : "/dev/stdin";
+}
+
 nas_status nas_arch_input_next(nas_arch_input *in, nas_arch *arch, nas_err *err)
 {
     nas_lines *lines = &in->lines;

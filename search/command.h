@@ -82,6 +82,9 @@ void nas_command_parts(nas_part part[NAS_PARTS]);
 /* The same as JSON, for what a result was made with: no host or date. To be freed. */
 char *nas_command_provenance(void);
 
+/* The path of an operand that names a file, where "-" stands for standard input. */
+const char *nas_command_path(const char *operand);
+
 /* Architectures from operands, where "-" stands for the lines of standard input. */
 typedef struct {
     const nas_space *space;

@@ -78,6 +78,15 @@ def exports_do_not_overwrite_and_name_their_forms():
     assert [from_file[k] for k in ("params", "macs", "convs", "activation_bytes")] == [
         counted[k] for k in ("params", "macs", "convs", "activation_bytes")]
     assert "ONNX" in naslm("check", "a.onnx")[0]
+    for piped in (True, False):  # "-" is standard input, a pipe or a file
+        with open("a.onnx", "rb") as file:
+            how = {"input": file.read()} if piped else {"stdin": file}
+            done = subprocess.run([tap.NASLM, "cost", "-", "--format", "json"],
+                                  stdout=subprocess.PIPE, **how)
+        assert done.returncode == 0 and json.loads(done.stdout)[0] == {**from_file, "arch": "-"}
+    assert "ONNX" in naslm("check", "-", stdin=naslm("export", "-s", "nb201", ARCH, "--form",
+                                                     "text")[0])[0]
+    refused("/dev/stdin", "check", "-", stdin="no model", code=1)
     with open("cut.onnx", "wb") as file:
         file.write(second[:1000])
     refused("cut.onnx", "check", "cut.onnx", code=1)

@@ -205,13 +205,19 @@ def a_stopped_run_is_whole_and_goes_on():
     args = ["--budget", 200000, "--seed", 3, "--population", 50]
     command = [tap.NASLM, "search", "-s", "toy", "--objectives", "max:accuracy,min:latency:toy",
                "--from", "formula", *map(str, args), "-o", "stopped.h5"]
-    for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
+    for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)):
         child = subprocess.Popen(command + ["--resume"], stderr=subprocess.DEVNULL)
         time.sleep(0.3)
         child.send_signal(number)
         assert child.wait() == code
         assert "unfinished" in naslm("show", "stopped.h5")[0]
         assert rows("stopped.h5")
+    child = subprocess.Popen(["nohup", *command, "--resume"], stderr=subprocess.DEVNULL)
+    time.sleep(0.2)
+    child.send_signal(signal.SIGHUP)  # nohup: not heard
+    time.sleep(0.1)
+    child.send_signal(signal.SIGTERM)
+    assert child.wait() == 143
 
 
 @case
@@ -288,6 +294,7 @@ def bad_searches_are_refused_with_one_sentence():
     refused("did you mean 'latency:toy'", *base, "--objectives", "max:accuracy,min:latency:toi")
     refused("--objectives", *base)
     refused("budget of 0", *base, *good, "--budget", 0)
+    refused("--snapshot needs seconds", *base, *good, "--snapshot", -1)
     refused("smaller than the population", *base, *good, "--budget", 10, "--population", 20)
     refused("did you mean 'nsga2'", *base, *good, "--searcher", "nsga3")
     refused("has no option 'cross'", *base, *good, "--option", "cross=1")

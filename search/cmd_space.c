@@ -40,6 +40,11 @@ static nas_status run_spaces(nas_options *options, nas_err *err)
 static const char SPACES_DETAILS[] =
     "Reading accepts any spelling that means the same; printing is always one form.\n"
     "nb101: the upper triangle of the adjacency row by row, then the interior operators.\n"
+    "tnb101-*: class_scene (63 classes), class_object (75) and room_layout (9) are whole networks. "
+    "Of\n"
+    "jigsaw (one 64x64 tile), segmentsemantic, normal and autoencoder exports and costs are the "
+    "encoder\n"
+    "alone: their decoders, equal for all architectures of one output shape, are not part.\n"
     "ofa-*: R/D/KS/E (ofa-rn R/D/E/W); slots beyond a stage's depth are 0.\n"
     "nasnet, amoeba, pnas, enas, darts: the NDS genotype as one line of JSON; states 0 and 1 are "
     "the\n"

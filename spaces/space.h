@@ -24,7 +24,7 @@ typedef struct {
     const char *name;  /* cifar10 */
     int channels;      /* of the input */
     int height, width; /* of the input; 0: the architecture decides (resolution gene) */
-    int classes;       /* outputs of the head */
+    int classes;       /* outputs of the head; 0: the network ends with its feature map */
 } nas_task;
 
 typedef enum {

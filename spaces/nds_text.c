@@ -31,9 +31,10 @@ void nas_nds_print(const nas_space *space, const nas_arch *a, nas_bytes *out)
 }
 
 /* Reads JSON and Python spellings alike: { } or Genotype( ), key: or key=, [ ] or ( ), either
- * quote, range(a, b). The records of NDS hold the genotype in "net" and "genotype", beside keys
- * that are skipped. Width, depth and concatenations may be missing; no key comes twice, so objects
- * nest three deep at most. */
+ * quote, range(a, b), a bracket around the two inputs of a node. Genotype(...) and a bare list also
+ * take values without keys: normal, normal_concat, reduce, reduce_concat. The records of NDS hold
+ * the genotype in "net" and "genotype", beside keys that are skipped. Width, depth and
+ * concatenations may be missing; no key comes twice, so objects nest three deep at most. */
 typedef struct {
     nas_reader r;
     const nas_nds *space;
@@ -77,6 +78,17 @@ static void read_pair(genotype *g, const char *const *names, uint8_t *pair, int 
     pair[1] = (uint8_t)state;
 }
 
+/* Whether two brackets open here: a pair would open one. */
+static bool opens_node(nas_reader *r)
+{
+    if (!nas_read_peek(r, '[') && !nas_read_peek(r, '('))
+        return false;
+    const char *c = r->at + 1;
+    while (isspace((unsigned char)*c))
+        c++;
+    return *c == '[' || *c == '(';
+}
+
 static void read_cell(genotype *g, int cell)
 {
     const nas_nds_family *f = g->space->family;
@@ -84,10 +96,17 @@ static void read_cell(genotype *g, int cell)
     for (int i = 0; i < f->n_ops; i++)
         names[i] = f->op[i].name;
     char close = open_list(&g->r);
-    for (int i = 0; i < 2 * f->nodes; i++) {
-        if (i)
+    for (int node = 0; node < f->nodes; node++) {
+        if (node)
             nas_read_char(&g->r, ',');
-        read_pair(g, names, &g->out->gene[nas_nds_gene(f, cell, i / 2, i % 2)], i / 2 + 2);
+        char close_node = opens_node(&g->r) ? open_list(&g->r) : 0;
+        for (int i = 0; i < 2; i++) {
+            if (i)
+                nas_read_char(&g->r, ',');
+            read_pair(g, names, &g->out->gene[nas_nds_gene(f, cell, node, i)], node + 2);
+        }
+        if (close_node)
+            nas_read_char(&g->r, close_node);
     }
     nas_read_char(&g->r, close);
 }
@@ -193,19 +212,37 @@ static void read_value(genotype *g, int key)
     }
 }
 
-/* Other keys are skipped, but not beside the cells, where they can only be slips. */
-static void read_object(genotype *g)
+/* Whether a list stands here, which needs no key in front. */
+static bool is_list(nas_reader *r)
 {
-    nas_reader *r = &g->r;
-    const char *other = NULL;
-    bool cells = false;
+    return nas_read_peek(r, '[') || nas_read_peek(r, '(') ||
+           (nas_read_peek(r, 'r') && !strncmp(r->at, "range", 5));
+}
+
+/* The bracket that closes an object, a call or a bare list, which is opened. */
+static char open_object(nas_reader *r)
+{
     int ignored;
     bool call = nas_read_peek(r, 'G') &&
                 nas_read_word(r, (const char *const[]){"Genotype"}, 1, "word", &ignored);
-    nas_read_char(r, call ? '(' : '{');
+    char open = call ? '(' : nas_read_peek(r, '[') ? '[' : '{';
+    nas_read_char(r, open);
+    return call ? ')' : open == '[' ? ']' : '}';
+}
+
+/* Other keys are skipped, but not beside the cells, where they can only be slips. */
+static void read_object(genotype *g)
+{
+    static const int ORDER[] = {KEY_NORMAL, KEY_CONCAT, KEY_REDUCE, KEY_CONCAT2};
+    nas_reader *r = &g->r;
+    const char *other = NULL;
+    bool cells = false;
+    int n = 0;
+    char close = open_object(r);
     do {
+        bool keyless = close != '}' && n < 4 && is_list(r);
         const char *at = r->at;
-        int key = read_key(r);
+        int key = keyless ? ORDER[n++] : read_key(r);
         if (key == KEYS_KNOWN)
             other = at;
         else if (g->seen & 1u << key)
@@ -216,7 +253,7 @@ static void read_object(genotype *g)
         if (!r->failed)
             read_value(g, key);
     } while (nas_read_peek(r, ',') && nas_read_char(r, ','));
-    nas_read_char(r, call ? ')' : '}');
+    nas_read_char(r, close);
     if (cells && other)
         nas_read_fault(r, other, "this key is not one of a genotype");
 }

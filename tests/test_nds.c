@@ -155,6 +155,16 @@ static void test_spellings(void **state)
         "('max_pool_3x3', 1), ('skip_connect', 2), ('max_pool_3x3', 1), ('max_pool_3x3', 0), "
         "('skip_connect', 2), ('skip_connect', 2), ('max_pool_3x3', 1)], "
         "reduce_concat=[2, 3, 4, 5])",
+        "Genotype([('sep_conv_3x3', 0), ('sep_conv_3x3', 1), ('sep_conv_3x3', 0), "
+        "('sep_conv_3x3', 1), ('sep_conv_3x3', 1), ('skip_connect', 0), ('skip_connect', 0), "
+        "('dil_conv_3x3', 2)], range(2, 6), [('max_pool_3x3', 0), ('max_pool_3x3', 1), "
+        "('skip_connect', 2), ('max_pool_3x3', 1), ('max_pool_3x3', 0), ('skip_connect', 2), "
+        "('skip_connect', 2), ('max_pool_3x3', 1)], reduce_concat=[2, 3, 4, 5])",
+        "[[(('sep_conv_3x3', 0), ('sep_conv_3x3', 1)), [['sep_conv_3x3', 0], ['sep_conv_3x3', 1]], "
+        "(('sep_conv_3x3', 1), ('skip_connect', 0)), ('skip_connect', 0), ('dil_conv_3x3', 2)], "
+        "[2, 3, 4, 5], ((('max_pool_3x3', 0), ('max_pool_3x3', 1)), (('skip_connect', 2), "
+        "('max_pool_3x3', 1)), (('max_pool_3x3', 0), ('skip_connect', 2)), ( ('skip_connect', 2), "
+        "('max_pool_3x3', 1))), (2, 3, 4, 5)]",
         "{\"net\": {\"depth\": 20, \"aux\": true, \"drop_prob\": 0.2, \"genotype\": {\"reduce\": "
         "[[\"max_pool_3x3\", 0], [\"max_pool_3x3\", 1], [\"skip_connect\", 2], "
         "[\"max_pool_3x3\", 1], [\"max_pool_3x3\", 0], [\"skip_connect\", 2], [\"skip_connect\", "
@@ -210,6 +220,13 @@ static void test_refusals_name_the_column(void **state)
         {"darts", "{\"net\":{\"genotype\":{\"net\":{}}}}", "column 21: 'net' is there twice"},
         {"darts", "{\"net\":{\"genotype\":", "'{' expected, the string ends here"},
         {"enas", "{\"normal\":[[\"none\",0],", "unknown operator 'none'"},
+        {"darts", "Genotype(" CELL "[\"none\",1]], range(2, 6))", "there is no 'reduce' cell"},
+        {"darts", "Genotype(" CELL "[\"none\",1]], range(2, 6), normal=" CELL "[\"none\",1]])",
+         "'normal' is there twice"},
+        {"darts", "[" CELL "[\"none\",1]], [2,3,4,5], " CELL "[\"none\",1]], [2,3,4,5], [2]]",
+         "':' expected"},
+        {"darts", "[[[[\"none\",0],[\"none\",1],[\"none\",0]]]]", "']' expected"},
+        {"darts", "{" CELL "[\"none\",1]]}", "':' expected"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         nas_arch a;

@@ -12,8 +12,8 @@ static int64_t node_params(const nas_node *node)
             continue;
         int64_t values = 1;
         for (int i = 0; i < shape->n; i++)
-            values *= shape->v[i];
-        params += values;
+            values = nas_times(values, shape->v[i]);
+        params = nas_plus(params, values);
     }
     return params;
 }
@@ -33,11 +33,13 @@ static int64_t peak_activation(const nas_fn *main)
     int64_t *dies = nas_zalloc(main->n_node + 1, sizeof *dies); /* bytes freed after node i */
     int64_t alive = 0, peak = 0;
     for (size_t i = 0; i < main->n_node; i++) {
-        int64_t bytes = 4 * nas_shape_elements(&main->node[i].shape);
-        alive += bytes;
-        dies[last[i]] += bytes;
+        int64_t bytes = nas_times(4, nas_shape_elements(&main->node[i].shape));
+        alive = nas_plus(alive, bytes);
+        dies[last[i]] = nas_plus(dies[last[i]], bytes);
         if (alive > peak)
             peak = alive;
+        if (peak == INT64_MAX)
+            break;
         alive -= dies[i];
     }
     free(dies);
@@ -54,11 +56,13 @@ nas_status nas_cost_of(nas_graph *graph, nas_cost *cost, nas_err *err)
     const nas_fn *main = &flat->fn[0];
     for (size_t i = 0; i < main->n_node; i++) {
         const nas_node *node = &main->node[i];
-        cost->params += node_params(node);
+        cost->params = nas_plus(cost->params, node_params(node));
         if (nas_ops[node->op].macs)
-            cost->macs += nas_ops[node->op].macs(node, &node->shape);
+            cost->macs = nas_plus(cost->macs, nas_ops[node->op].macs(node, &node->shape));
         cost->convs += node->op == NAS_OP_CONV;
     }
     cost->activation_bytes = peak_activation(main);
+    if (cost->params == INT64_MAX || cost->macs == INT64_MAX || cost->activation_bytes == INT64_MAX)
+        return nas_fail(err, NAS_FAILED, "the costs of the network are beyond 64 bits");
     return NAS_OK;
 }

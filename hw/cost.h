@@ -17,7 +17,7 @@ typedef struct {
     int64_t convs;            /* Conv nodes */
 } nas_cost;
 
-/* The only failure is a graph whose shapes do not fit. */
+/* Fails for a graph whose shapes do not fit, or whose costs leave 64 bits. */
 nas_status nas_cost_of(nas_graph *graph, nas_cost *cost, nas_err *err);
 
 #endif

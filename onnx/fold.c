@@ -317,7 +317,7 @@ static nas_status fold_range(nas_step *s)
             return nas_step_fault(s, "the bounds of the range are not known integers");
     }
     int64_t from = v[0]->i[0], to = v[1]->i[0], step = v[2]->i[0], span;
-    if (step < 1 || !compute_int('-', to, from, &span))
+    if (step < 1 || step > INT32_MAX || !compute_int('-', to, from, &span))
         return nas_step_fault(s, "the range is not covered");
     int64_t n = span <= 0 ? 0 : (span + step - 1) / step;
     nas_status status = nas_step_give(s, v[0]->type, 1, &n, true);

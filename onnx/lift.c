@@ -273,6 +273,8 @@ static nas_status check_input(nas_lifter *l, const char *name, const nas_shape *
         if (shape->dim[i] < (i > 0) || shape->dim[i] > 1 << 24)
             return nas_fail(l->err, NAS_FAILED,
                             "dimension %d of input '%.100s' is not fixed to 1 or more", i, name);
+    if (nas_shape_elements(shape) > NAS_MOST_VALUES)
+        return nas_fail(l->err, NAS_FAILED, "input '%.100s' has too many values", name);
     return NAS_OK;
 }
 
@@ -299,6 +301,8 @@ static nas_status add_inputs(nas_lifter *l, nas_scope_map *scope)
             if (check_input(l, name, &shape, type) != NAS_OK)
                 return NAS_FAILED;
             value.node = nas_graph_input(l->graph, &shape);
+        } else if (nas_value_count(&value) >= NAS_MOST_VALUES) {
+            return nas_fail(l->err, NAS_FAILED, "the weight '%.100s' has too many values", name);
         }
         if (nas_map_add(scope, name, &value, "input", name, l->err) != NAS_OK)
             return NAS_FAILED;

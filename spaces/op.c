@@ -9,7 +9,7 @@ int64_t nas_shape_elements(const nas_shape *shape)
 {
     int64_t n = 1;
     for (int i = 1; i < shape->rank; i++)
-        n *= shape->dim[i];
+        n = nas_times(n, shape->dim[i]);
     return n;
 }
 
@@ -36,9 +36,6 @@ const char *nas_shape_print(const nas_shape *shape, char text[96])
 
 #define WORLD(...) nas_fail(err, NAS_FAILED, __VA_ARGS__)
 
-/* Elements an image may have in one tensor: far above any network, far below an overflow. */
-static const int64_t MOST_ELEMENTS = INT64_C(1) << 40;
-
 static nas_status need_rank(const nas_shape *in, int rank, nas_err *err)
 {
     char text[96];
@@ -53,11 +50,13 @@ static int64_t attr_at(const nas_attr *attr, int i, int64_t fallback)
     return attr->n > i ? attr->v[i] : fallback;
 }
 
+enum { MOST_WINDOW = 1 << 20 }; /* sizes, steps and pads of a window */
+
 /* One axis of a sliding window. */
 static nas_status window(int64_t in, int64_t kernel, int64_t stride, int64_t dilation, int64_t pads,
                          bool ceil, int64_t *out, nas_err *err)
 {
-    const int64_t most = 1 << 20;
+    const int64_t most = MOST_WINDOW;
     if (kernel < 1 || stride < 1 || dilation < 1 || pads < 0 || kernel > most || stride > most ||
         dilation > most || pads > most)
         return WORLD("kernel %lld, stride %lld, dilation %lld and pads %lld do not make a window",
@@ -78,11 +77,12 @@ static nas_status slide(const nas_node *node, const nas_shape *in, int kernel, i
     if (k->n != 2 || (s->n >= 0 && s->n != 2) || (p->n >= 0 && p->n != 4))
         return WORLD("the window must have 2 sizes, 2 strides and 4 pads");
     for (int i = 0; i < 2; i++) {
-        int64_t padding = attr_at(p, i, 0) + attr_at(p, i + 2, 0);
-        if (attr_at(p, i, 0) < 0 || attr_at(p, i + 2, 0) < 0)
-            return WORLD("pads may not be negative");
+        int64_t before = attr_at(p, i, 0), after = attr_at(p, i + 2, 0);
+        if (before < 0 || after < 0 || before > MOST_WINDOW || after > MOST_WINDOW)
+            return WORLD("pads of %lld and %lld are not covered", (long long)before,
+                         (long long)after);
         if (window(in->dim[2 + i], k->v[i], attr_at(s, i, 1),
-                   dilations ? attr_at(dilations, i, 1) : 1, padding, ceil, &out->dim[2 + i],
+                   dilations ? attr_at(dilations, i, 1) : 1, before + after, ceil, &out->dim[2 + i],
                    err) != NAS_OK)
             return err ? err->code : NAS_FAILED;
     }
@@ -119,7 +119,7 @@ static nas_status shape_conv(const nas_node *node, const nas_shape *const *in, n
 static int64_t macs_conv(const nas_node *node, const nas_shape *out)
 {
     const int64_t *w = node->attr[NAS_CONV_WEIGHT].v;
-    return nas_shape_elements(out) * w[1] * w[2] * w[3];
+    return nas_times(nas_shape_elements(out), nas_times(w[1], nas_times(w[2], w[3])));
 }
 
 static nas_status shape_gemm(const nas_node *node, const nas_shape *const *in, nas_shape *out,
@@ -145,7 +145,7 @@ static int64_t macs_gemm(const nas_node *node, const nas_shape *out)
 {
     (void)out;
     const int64_t *w = node->attr[NAS_GEMM_WEIGHT].v;
-    return w[0] * w[1];
+    return nas_times(w[0], w[1]);
 }
 
 static nas_status shape_same(const nas_node *node, const nas_shape *const *in, nas_shape *out,
@@ -204,7 +204,7 @@ static nas_status shape_concat(const nas_node *node, const nas_shape *const *in,
         if (!nas_shape_same(&other, in[0]))
             return WORLD("the inputs %s and %s differ beyond axis %lld", nas_shape_print(in[0], a),
                          nas_shape_print(in[i], b), (long long)axis);
-        out->dim[axis] += in[i]->dim[axis];
+        out->dim[axis] = nas_plus(out->dim[axis], in[i]->dim[axis]);
     }
     return NAS_OK;
 }
@@ -288,7 +288,7 @@ static nas_status shape_reshape(const nas_node *node, const nas_shape *const *in
             return WORLD("dimension %d of the new shape is %lld", i, (long long)to->v[i]);
         out->dim[i] = d;
         if (i > 0 && d > 0)
-            known = known > MOST_ELEMENTS / d ? MOST_ELEMENTS : known * d;
+            known = nas_times(known, d);
     }
     if (open > 0 && known > 0 && elements % known == 0)
         out->dim[open] = elements / known;
@@ -352,8 +352,8 @@ static nas_status shape_pad(const nas_node *node, const nas_shape *const *in, na
         return WORLD("pads must have %d values and none for the batch", 2 * rank);
     *out = *in[0];
     for (int i = 1; i < rank; i++) {
-        if (pads->v[i] < 0 || pads->v[rank + i] < 0 || pads->v[i] > 1 << 20 ||
-            pads->v[rank + i] > 1 << 20)
+        if (pads->v[i] < 0 || pads->v[rank + i] < 0 || pads->v[i] > MOST_WINDOW ||
+            pads->v[rank + i] > MOST_WINDOW)
             return WORLD("pads of %lld and %lld are not covered", (long long)pads->v[i],
                          (long long)pads->v[rank + i]);
         out->dim[i] += pads->v[i] + pads->v[rank + i];

@@ -137,13 +137,26 @@ typedef struct {
     nas_param_row params[NAS_PARAMS_MAX];
     /* in: one shape a data input. The sentence names sizes, not the node. */
     nas_status (*shape)(const nas_node *, const nas_shape *const *in, nas_shape *out, nas_err *);
-    /* Multiply-accumulates for one image; NULL: none (cli.md counts Conv and Gemm, no bias). */
+    /* Multiply-accumulates for one image, at most INT64_MAX; NULL: none (cli.md counts Conv and
+     * Gemm, no bias). */
     int64_t (*macs)(const nas_node *, const nas_shape *out);
 } nas_op;
 
 extern const nas_op nas_ops[NAS_OP_COUNT];
 
-/* Elements for one image (all dimensions but the batch). */
+/* Sums and products of counts, none below zero: INT64_MAX stands for all that is larger. */
+static inline int64_t nas_plus(int64_t a, int64_t b)
+{
+    int64_t sum;
+    return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
+}
+static inline int64_t nas_times(int64_t a, int64_t b)
+{
+    int64_t product;
+    return __builtin_mul_overflow(a, b, &product) ? INT64_MAX : product;
+}
+
+/* Elements for one image (all dimensions but the batch), INT64_MAX when they are more. */
 int64_t nas_shape_elements(const nas_shape *shape);
 bool nas_shape_same(const nas_shape *a, const nas_shape *b);
 /* "Nx16x32x32" */

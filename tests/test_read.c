@@ -208,7 +208,13 @@ static const struct {
     {13, "", "y = Conv<group=2>(x, w)", "node 'y'|reads 4 channels a group"},
     {13, "", "y = Conv<kernel_shape=[5,5]>(x, w)", "node 'y'|same size"},
     {13, "", "y = Conv<strides=[0,1]>(x, w)", "node 'y'|stride 0"},
-    {13, "", "y = Conv<pads=[-1,0,0,0]>(x, w)", "node 'y'|negative"},
+    {13, "", "y = Conv<pads=[-1,0,0,0]>(x, w)", "node 'y'|pads of -1 and 0"},
+    {13, "", "y = Conv<pads=[9223372036854775807,0,9223372036854775807,0]>(x, w)", "node 'y'|pads"},
+    {13, "", "y = MaxPool<kernel_shape=[1,1], pads=[1048576,0,1048576,0]>(x)", "node 'y'|pads"},
+    {13, "int64[4] s = {0,4,9007199254740992,8192}", "y = Reshape(x, s)", "node 'y'|do not fill"},
+    {13, "int64[3] s = {0,-1,7443324284136587276}", "y = Reshape(x, s)", "node 'y'|do not fill"},
+    {13, "int64 a = {1}, int64 z = {9}, int64 t = {9223372036854775807}",
+     "r = Range(a, z, t) y = Relu(x)", "node 'r'|range"},
     {13, "", "y = Conv<pads=[1,1]>(x, w)", "node 'y'|4 pads"},
     {13, "", "y = Conv<dilations=[1]>(x, w)", "node 'y'|dilations"},
     {13, "", "y = Conv<dilations=[9,9]>(x, w)", "node 'y'|larger than the padded input of 8"},
@@ -280,6 +286,12 @@ static void test_refused_models(void **state)
     refuse_text(HEAD "net (int64[N,3] x) => (int64[N,3] y) { y = Relu(x) }", "input 'x'");
     refuse_text(HEAD "net (float[N,H] x) => (float[N,H] y) { y = Relu(x) }", "dimension 1");
     refuse_text(HEAD "net (float[N,0] x) => (float[N,0] y) { y = Relu(x) }", "dimension 1");
+    refuse_text(HEAD
+                "net (float[N,65536,65536,65536,65536] x) => (float[N,H,H,H,H] y) { y = Relu(x) }",
+                "input 'x' has too many values");
+    refuse_text(HEAD "net (float[N,3] x, float[4611686018427387904,3] w) => (float[N,4] y) "
+                     "{ y = Gemm<transB=1>(x, w) }",
+                "weight 'w' has too many values");
     refuse_text(HEAD "net (float[N,3] x) => (float[N,4] y) { y = Relu(x) }",
                 "'y' is declared as Nx4, but node 'y' computes Nx3");
     refuse_text(HEAD "net (float[N,3] x) => (float[N,3] y) <float[N,5] a> { a = Relu(x) "
@@ -302,6 +314,21 @@ static void test_refused_models(void **state)
     refuse_text(HEAD "net (float[N,3] x) => (float[N,3] y) { y = f.g(x) }\n" FUNCTION
                      "g (x) => (y) { y = Relu(x) }\n" FUNCTION "g (x) => (y) { y = Relu(x) }",
                 "'g' is given twice");
+}
+
+/* Every tensor has a size that is allowed; their products leave 64 bits. */
+static void test_costs_beyond_64_bits(void **state)
+{
+    (void)state;
+    const char *text = HEAD "net (float[N,1,1048576,1048576] x, float[1,1,4096,4096] w) => "
+                            "(float[N,1,1044481,1044481] y) { y = Conv(x, w) }";
+    nas_err err = {0};
+    nas_graph *g;
+    nas_cost cost;
+    assert_int_equal(nas_onnx_read(text, strlen(text), &g, &err), NAS_OK);
+    assert_int_equal(nas_cost_of(g, &cost, &err), NAS_FAILED);
+    assert_non_null(strstr(err.text, "beyond 64 bits"));
+    nas_graph_free(g);
 }
 
 /* Each function calls the one before twice: 2^40 nodes if anybody let it. */
@@ -448,11 +475,17 @@ static void test_no_file(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_identity),       cmocka_unit_test(test_expander),
-        cmocka_unit_test(test_foreign),        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_refused_models), cmocka_unit_test(test_explosion),
-        cmocka_unit_test(test_nesting),        cmocka_unit_test(test_truncated),
-        cmocka_unit_test(test_flipped),        cmocka_unit_test(test_wire),
+        cmocka_unit_test(test_identity),
+        cmocka_unit_test(test_expander),
+        cmocka_unit_test(test_foreign),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_refused_models),
+        cmocka_unit_test(test_explosion),
+        cmocka_unit_test(test_costs_beyond_64_bits),
+        cmocka_unit_test(test_nesting),
+        cmocka_unit_test(test_truncated),
+        cmocka_unit_test(test_flipped),
+        cmocka_unit_test(test_wire),
         cmocka_unit_test(test_no_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

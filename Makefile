@@ -147,7 +147,7 @@ bench: all $(BENCHES)
 	@NASLM=$(B)/naslm sh tests/bench.sh $(B)
 
 FUZZ_SECONDS ?= 60
-fuzz: tests
+fuzz: all tests
 	@sh tests/fuzz.sh $(FUZZ_SECONDS)
 
 layers:

@@ -14,6 +14,13 @@
 #undef LLVMFuzzerTestOneInput
 #define LLVMFuzzerTestOneInput fuzz_arch
 #include "fuzz_arch.c"
+#undef LLVMFuzzerTestOneInput
+#define LLVMFuzzerTestOneInput fuzz_vocab
+#include "fuzz_vocab.c"
+#undef LLVMFuzzerTestOneInput
+#define LLVMFuzzerTestOneInput fuzz_safetensors
+#define must                   must_too
+#include "fuzz_safetensors.c"
 
 enum { SEEDS_MOST = 256 };
 
@@ -129,12 +136,47 @@ static void test_arch(void **state)
     replay(&c, fuzz_arch, 20000);
 }
 
+static void test_safetensors(void **state)
+{
+    (void)state;
+    static const char header[] =
+        "{\"__metadata__\":{\"k\":\"v\"},"
+        "\"b\":{\"dtype\":\"BF16\",\"shape\":[2],\"data_offsets\":[8,12]},"
+        "\"a\":{\"dtype\":\"F32\",\"shape\":[1,2],\"data_offsets\":[0,8]}}";
+    static const uint64_t length = sizeof header - 1;
+    corpus c = {.n = 2};
+    nas_bytes_put(&c.seed[0], &length, 8); /* as it stands */
+    nas_bytes_puts(&c.seed[0], header);
+    nas_bytes_putc(&c.seed[1], 'h'); /* with the length put in front */
+    nas_bytes_put(&c.seed[1], header, sizeof header);
+    for (int i = 0; i < 2; i++)
+        nas_bytes_puts(&c.seed[i], "0123456789ab");
+    nas_safetensors *good = nas_safetensors_parse(c.seed[0].data, c.seed[0].size, NULL);
+    assert_non_null(good);
+    nas_safetensors_free(good);
+    replay(&c, fuzz_safetensors, 40000);
+}
+
+static void test_vocab(void **state)
+{
+    (void)state;
+    static const char file[] =
+        "{\"format\":\"naslm-vocab\",\"version\":1,\"merges\":[98,99,257,100]}";
+    corpus c = {.n = 1};
+    nas_bytes_put(&c.seed[0], file, sizeof file); /* with its NUL */
+    nas_bytes_puts(&c.seed[0], "abcabc");
+    nas_vocab *good = nas_vocab_parse(file, sizeof file - 1, NULL);
+    assert_non_null(good);
+    nas_vocab_free(good);
+    replay(&c, fuzz_vocab, 20000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_binary),
-        cmocka_unit_test(test_text),
-        cmocka_unit_test(test_arch),
+        cmocka_unit_test(test_binary), cmocka_unit_test(test_text),
+        cmocka_unit_test(test_arch),   cmocka_unit_test(test_safetensors),
+        cmocka_unit_test(test_vocab),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

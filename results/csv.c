@@ -174,10 +174,46 @@ static bool read_header(reader *r, nas_err *err)
     return true;
 }
 
+static int next_row(nas_csv *csv, nas_err *err)
+{
+    reader *r = (reader *)csv;
+    int got = read_row(r, err);
+    if (got <= 0)
+        return got;
+    if (r->n != csv->columns) {
+        nas_fail(err, NAS_FAILED, "%s, line %zu has %zu fields, the header %zu", csv->path,
+                 csv->line, r->n, csv->columns);
+        return -1;
+    }
+    for (size_t i = 0; i < r->n; i++)
+        csv->field[i] = r->text.data + r->start[i];
+    return 1;
+}
+
+static void close_reader(nas_csv *csv)
+{
+    reader *r = (reader *)csv;
+    gzclose(r->file);
+    nas_bytes_clear(&r->text);
+    nas_bytes_clear(&r->header);
+    free(r->start);
+    free(csv->name);
+    free((char *)csv->path);
+    free(r);
+}
+
+static bool ends_in(const char *text, const char *end)
+{
+    size_t n = strlen(text), m = strlen(end);
+    return n >= m && !strcmp(text + n - m, end);
+}
+
 nas_csv *nas_csv_open(const char *path, nas_err *err)
 {
     nas_err own = {0};
     err = err ? err : &own;
+    if (ends_in(path, ".json") || ends_in(path, ".json.gz"))
+        return nas_csv_open_json(path, err);
     bool standard = !strcmp(path, "-");
     int fd = standard ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC);
     gzFile file = fd < 0 ? NULL : gzdopen(fd, "rb");
@@ -189,6 +225,9 @@ nas_csv *nas_csv_open(const char *path, nas_err *err)
     }
     reader *r = nas_zalloc(1, sizeof *r);
     r->seen.path = nas_strdup(standard ? "standard input" : path);
+    r->seen.row = "line";
+    r->seen.next = next_row;
+    r->seen.close = close_reader;
     r->file = file;
     gzbuffer(file, CHUNK);
     if (!read_header(r, err)) {
@@ -200,16 +239,8 @@ nas_csv *nas_csv_open(const char *path, nas_err *err)
 
 void nas_csv_close(nas_csv *csv)
 {
-    if (!csv)
-        return;
-    reader *r = (reader *)csv;
-    gzclose(r->file);
-    nas_bytes_clear(&r->text);
-    nas_bytes_clear(&r->header);
-    free(r->start);
-    free(csv->name);
-    free((char *)csv->path);
-    free(r);
+    if (csv)
+        csv->close(csv);
 }
 
 nas_status nas_csv_need(const nas_csv *csv, const char *name, size_t *column, nas_err *err)
@@ -226,18 +257,7 @@ nas_status nas_csv_need(const nas_csv *csv, const char *name, size_t *column, na
 
 int nas_csv_next(nas_csv *csv, nas_err *err)
 {
-    reader *r = (reader *)csv;
-    int got = read_row(r, err);
-    if (got <= 0)
-        return got;
-    if (r->n != csv->columns) {
-        nas_fail(err, NAS_FAILED, "%s, line %zu has %zu fields, the header %zu", csv->path,
-                 csv->line, r->n, csv->columns);
-        return -1;
-    }
-    for (size_t i = 0; i < r->n; i++)
-        csv->field[i] = r->text.data + r->start[i];
-    return 1;
+    return csv->next(csv, err);
 }
 
 nas_status nas_csv_real(const nas_csv *csv, size_t column, double *value, nas_err *err)
@@ -261,6 +281,6 @@ nas_status nas_csv_fail(const nas_csv *csv, size_t column, nas_err *err, const c
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    return nas_fail(err, NAS_FAILED, "%s, line %zu, column %zu (%s): %s", csv->path, csv->line,
-                    column + 1, csv->name[column], text);
+    return nas_fail(err, NAS_FAILED, "%s, %s %zu, column %zu (%s): %s", csv->path, csv->row,
+                    csv->line, column + 1, csv->name[column], text);
 }

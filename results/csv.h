@@ -1,4 +1,5 @@
-/* What stands in a CSV file? A streaming reader of plain or gzip files with a header line.
+/* What stands in a CSV file? A streaming reader of plain or gzip files with a header line; files of
+ * JSON records are read as if they were CSV.
  *
  *     nas_csv *csv = nas_csv_open("t.csv.gz", &err);
  *     status = nas_csv_need(csv, "params", &column, &err);
@@ -6,7 +7,11 @@
  *     nas_csv_close(csv);
  *
  * Fields are separated by commas; a field in double quotes may hold commas, line ends and doubled
- * quotes. Lines end in LF or CRLF. Memory: one row and one buffer. */
+ * quotes. Lines end in LF or CRLF. Memory: one row and one buffer.
+ *
+ * A file whose name ends in .json or .json.gz holds objects in a list, or in lists under keys, as
+ * those of NDS. Columns are the keys of the first object, inner ones as "net.width". The field of a
+ * list is its last entry, that of an object its JSON; null and NaN are empty. Memory: the file. */
 #ifndef NAS_RESULTS_CSV_H
 #define NAS_RESULTS_CSV_H
 
@@ -14,18 +19,22 @@
 
 #include <stddef.h>
 
-typedef struct {
+typedef struct nas_csv {
     const char *path;
     const char **name;  /* [columns] of the header */
     const char **field; /* [columns] of the row that nas_csv_next read, until its next call */
     size_t columns;
-    size_t line; /* where the row begins, from 1 */
+    size_t line;     /* where the row begins, from 1; of JSON the number of the record */
+    const char *row; /* what line counts: "line", "record" */
+    int (*next)(struct nas_csv *, nas_err *);
+    void (*close)(struct nas_csv *);
 } nas_csv;
 
 /* Reads the header; path "-" is standard input. NULL with NAS_FAILED: cannot read, empty, a column
  * without a name or named twice. */
 nas_csv *nas_csv_open(const char *path, nas_err *err);
-void nas_csv_close(nas_csv *csv); /* NULL is allowed */
+nas_csv *nas_csv_open_json(const char *path, nas_err *err); /* whatever its name */
+void nas_csv_close(nas_csv *csv);                           /* NULL is allowed */
 
 /* The column of that name, or NAS_USAGE with the file and the nearest name. */
 nas_status nas_csv_need(const nas_csv *csv, const char *name, size_t *column, nas_err *err);

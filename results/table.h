@@ -18,14 +18,15 @@
 typedef struct {
     const nas_space *space;
     const char *arch;          /* the column of the string, or several "triu,ops": joined by '/' */
-    const char *const *metric; /* [n_metric] "NAME=COL[,unit[,max|min[,xFACTOR]]]" */
+    const char *const *metric; /* [n_metric] "NAME=COL[,unit[,max|min[,xFACTOR[+OFFSET]]]]" */
     size_t n_metric;
 } nas_table_source;
 
-/* Reads a CSV or gzip file (see csv.h) and writes a table. Strings may be spelled in any way the
- * space reads and are stored as it prints them, blanks dropped; numbers are multiplied by FACTOR;
- * empty fields are missing. Errors name file, line and column; NAS_USAGE: out exists and force is
- * false, a column that is not there, a bad metric; NAS_FAILED: the file's content or the disk. */
+/* Reads a CSV or JSON file, maybe gzip (see csv.h), and writes a table. Strings may be spelled in
+ * any way the space reads and are stored as it prints them, blanks dropped; numbers become FACTOR *
+ * number + OFFSET; empty fields are missing. Errors name file, line and column; NAS_USAGE: out
+ * exists and force is false, a column that is not there, a bad metric; NAS_FAILED: the file's
+ * content or the disk. */
 nas_status nas_table_import(const char *csv, const nas_table_source *source, const char *out,
                             bool force, const nas_disk *disk, nas_err *err);
 

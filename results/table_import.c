@@ -4,6 +4,7 @@
 #include "spaces/base/option.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 enum { ARCH_COLUMNS = 8, METRIC_PARTS = 5 };
@@ -15,7 +16,7 @@ typedef struct {
     size_t arch_column[ARCH_COLUMNS], n_arch_column;
     nas_metric *metric;         /* [n_metric] */
     size_t *column;             /* [n_metric] where its numbers are */
-    double *factor;             /* [n_metric] */
+    double *factor, *offset;    /* [n_metric] value = factor * field + offset */
     nas_bytes arch;             /* strings, each with its NUL */
     nas_bytes hash;             /* (n, NAS_TABLE_HASH) where the space looks up by it */
     double *value;              /* (n, n_metric) */
@@ -51,7 +52,19 @@ static nas_status find_arch_columns(import *in, nas_err *err)
     return status;
 }
 
-/* Reads "NAME=COL[,unit[,max|min[,xFACTOR]]]" as metric number i. */
+/* "FACTOR" or "FACTOR+OFFSET"; the sign of an exponent is none of the two. */
+static bool read_scale(const char *text, double *factor, double *offset)
+{
+    const char *plus = strrchr(text, '+');
+    char first[64];
+    if (nas_read_real(text, factor))
+        return *factor != 0;
+    if (!plus || snprintf(first, sizeof first, "%.*s", (int)(plus - text), text) >= 64)
+        return false;
+    return nas_read_real(first, factor) && *factor != 0 && nas_read_real(plus + 1, offset);
+}
+
+/* Reads "NAME=COL[,unit[,max|min[,xFACTOR[+OFFSET]]]]" as metric number i. */
 static nas_status find_metric(import *in, const char *spec, size_t i, nas_err *err)
 {
     nas_metric *metric = &in->metric[i];
@@ -62,7 +75,7 @@ static nas_status find_metric(import *in, const char *spec, size_t i, nas_err *e
         *equals = '\0';
     in->factor[i] = 1;
     if (n == 0 || n >= METRIC_PARTS)
-        status = nas_fail(err, NAS_USAGE, "it is not NAME=COL[,unit[,max|min[,xFACTOR]]]");
+        status = nas_fail(err, NAS_USAGE, "it is not NAME=COL[,unit[,max|min[,xFACTOR[+OFFSET]]]]");
     else if (!(status = nas_metric_make(metric, text, err)))
         status = nas_csv_need(in->csv, part[0], &in->column[i], err);
     if (!status && n > 1 && strlen(part[1]) >= NAS_METRIC_UNIT)
@@ -73,7 +86,7 @@ static nas_status find_metric(import *in, const char *spec, size_t i, nas_err *e
     if (!status && n > 2 && *part[2] && !nas_direction_read(part[2], &metric->direction))
         status = nas_fail(err, NAS_USAGE, "the direction '%s' is not max or min", part[2]);
     if (!status && n > 3 &&
-        (part[3][0] != 'x' || !nas_read_real(part[3] + 1, &in->factor[i]) || in->factor[i] == 0))
+        (part[3][0] != 'x' || !read_scale(part[3] + 1, &in->factor[i], &in->offset[i])))
         status = nas_fail(err, NAS_USAGE, "the factor '%s' is not x and a number", part[3]);
     free(text);
     return status ? nas_fail_in(err, "metric '%s'", spec) : NAS_OK;
@@ -85,6 +98,7 @@ static nas_status find_columns(import *in, nas_err *err)
     in->metric = nas_zalloc(n + 1, sizeof *in->metric);
     in->column = nas_zalloc(n + 1, sizeof *in->column);
     in->factor = nas_zalloc(n + 1, sizeof *in->factor);
+    in->offset = nas_zalloc(n + 1, sizeof *in->offset);
     nas_status status = find_arch_columns(in, err);
     if (!status && n == 0)
         status = nas_fail(err, NAS_USAGE, "a table needs at least one metric");
@@ -138,7 +152,7 @@ static nas_status read_row(import *in, nas_bytes *text, nas_err *err)
         nas_status status = nas_csv_real(in->csv, in->column[i], &value[i], err);
         if (status)
             return status;
-        value[i] *= in->factor[i];
+        value[i] = in->factor[i] * value[i] + in->offset[i];
     }
     return NAS_OK;
 }
@@ -228,6 +242,7 @@ import in = {.source = source };
     free(in.metric);
     free(in.column);
     free(in.factor);
+    free(in.offset);
     free(in.value);
     return status;
 }

@@ -8,7 +8,8 @@
 static const nas_option OPTIONS[] = {
     NAS_OPTION_SPACE,
     {"arch", 0, "COLS", "column of the architecture, or several to join", NAS_OPTION_TEXT},
-    {"metric", 0, "SPEC", "NAME=COL[,unit[,max|min[,xFACTOR]]], repeatable", NAS_OPTION_LIST},
+    {"metric", 0, "SPEC", "NAME=COL[,unit[,max|min[,xFACTOR[+OFFSET]]]], repeatable",
+     NAS_OPTION_LIST},
     NAS_OPTION_OUTPUT,
     NAS_OPTION_FORCE,
     NAS_OPTION_FORMAT,
@@ -131,12 +132,14 @@ static nas_status run(nas_options *o, nas_err *err)
 
 const nas_command nas_command_table = {
     "table",
-    "import -s SPACE FILE.csv[.gz] --arch COLS --metric SPEC... -o T.h5\n"
+    "import -s SPACE FILE.csv|json[.gz] --arch COLS --metric SPEC... -o T.h5\n"
     "       naslm table info T.h5\n"
     "       naslm table get T.h5 ARCH... | -",
-    "turn CSV tables into HDF5 tables, look architectures up",
+    "turn CSV tables and NDS files into HDF5 tables, look architectures up",
     "Several columns are joined in the order of the string form: nb101 'triu,ops', ofa "
     "'r,d,ks,e',\n"
-    "mnasnet 'e,k,l,se', fbnet 'op_idx'. Empty fields are missing values.",
+    "mnasnet 'e,k,l,se', fbnet 'op_idx'. Empty fields are missing values.\n"
+    "Files of NDS: keys are columns, of a list the last entry; errors become accuracies by\n"
+    "  import -s darts DARTS.json --arch net --metric accuracy=min_test_top1,%,max,x-1+100 -o T.h5",
     OPTIONS,
     run};

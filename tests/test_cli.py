@@ -181,6 +181,53 @@ def tables_are_imported_and_looked_up():
     refused("did you mean 'import'", "table", "imprt", "x")
 
 
+def nds_record(arch, top1, width=16, depth=20):
+    """As the records of NDS: errors in percent, lists by epoch, NaN where a training diverged."""
+    cells = {k: v for k, v in json.loads(arch).items() if k not in ("width", "depth")}
+    return {"net": {"genotype": cells, "width": width, "depth": depth, "aux": True,
+                    "drop_prob": 0.1}, "optim": {"base_lr": 0.1, "wd": 5e-4, "max_ep": 100},
+            "params": 707546, "flops": 114821642, "rng_seed": 1, "iter_time": 0.25,
+            "train_ep_top1": [80.0, 20.5], "test_ep_top1": [70.0, top1 + 0.5],
+            "train_ep_loss": [2.3, float("nan")], "min_test_top1": top1}
+
+
+@case
+def nds_files_are_imported():
+    metrics = ["--arch", "net", "--metric", "accuracy=min_test_top1,%,max,x-1+100", "--metric",
+               "last=test_ep_top1,%,min", "--metric", "loss=train_ep_loss", "--metric",
+               "lr=optim.base_lr,,min"]
+    for space in ("darts", "darts-fix", "nasnet", "amoeba", "pnas-fix", "enas"):
+        archs = naslm("sample", "-s", space, "-n", 3, "--seed", 5)[0].splitlines()
+        size = [json.loads(a) for a in archs]
+        rows = [nds_record(a, 5 + i, size[i]["width"], size[i]["depth"])
+                for i, a in enumerate(archs)]
+        text = {"list": json.dumps(rows), "lists": json.dumps({"top": rows[:2], "mid": rows[2:]}),
+                "indented": json.dumps({"top": [], "mid": rows}, indent=1)}
+        assert "NaN" in text["list"]
+        for name, file in text.items():
+            write(f"{name}.json.gz" if name == "lists" else f"{name}.json", file, name == "lists")
+            naslm("table", "import", "-s", space, f"{name}.json.gz" if name == "lists" else
+                  f"{name}.json", *metrics, "-o", "nds.h5", "--force")
+            got = json.loads(naslm("table", "get", "nds.h5", *archs, "--format", "json")[0])
+            assert [(g["arch"], g["accuracy"], g["last"], g["loss"], g["lr"]) for g in got] == [
+                (a, 95 - i, 5.5 + i, None, 0.1) for i, a in enumerate(archs)], got
+    args = ["table", "import", "-s", "darts", "bad.json", *metrics, "-o", "bad.h5"]
+    good = json.dumps(nds_record(naslm("sample", "-s", "darts", "--seed", 5)[0], 5))
+    for bad, says in ((good.replace("normal_concat", "normal_cat"), "record 1"),
+                      (f"[{good}, {good}", "record 3"), (f"[{good}] x", "behind the records"),
+                      (f"[{good} {good}]", "',' expected"), (f"[{good}, 7]", "not an object"),
+                      (f"[{good}, {good.replace('sep_conv', 'sap_conv')}]", "record 2"),
+                      (f"[{good}, {good[:400]}]", "record 2"), ("[]", "no records"),
+                      ("", "'[' expected"), ('{"top": 3}', "'[' expected"),
+                      ('{"top": [], "mid" []}', "':' expected"), ("[" * 5000, "record 1")):
+        write("bad.json", bad if bad[:1] in "[{" and "{\"net" != bad[:5] else f"[{bad}]")
+        refused(says, *args, code=1)
+    write("bad.json", f"[{good}]")
+    refused("did you mean 'min_test_top1'", *[a.replace("min_test", "mn_test") for a in args])
+    refused("is not x and a number", *[a.replace("x-1+", "x-1++") for a in args])
+    assert not os.path.exists("bad.h5")
+
+
 @case
 def every_benchmark_table_imports():
     needs_data()

@@ -120,7 +120,7 @@ def is_dead(path):
 
 def differ(a, b, most, dead):
     """The largest difference relative to the largest output, or a reason."""
-    a, b = numpy.array(a), numpy.array(b)
+    a, b = numpy.array(a, dtype=float), numpy.array(b, dtype=float)  # JSON has null for NaN
     if a.shape != b.shape:
         return f"{a.shape} and {b.shape} outputs"
     if not numpy.isfinite(a).all() or not (dead or numpy.abs(a).max() > 0):

@@ -73,31 +73,31 @@ static void test_small(void **state)
 {
     (void)state;
     static const char *const metric[] = {"accuracy=acc,%,max,x100", "latency:raspi4=lat",
-                                         "odd=lat,furlong,min,x-2"};
+                                         "odd=lat,furlong,min,x-2", "left=acc,,,x-1e+2+100"};
     nas_err err = {0};
     assert_int_equal(import_text("i,arch,acc,lat\n0," ALL_SKIP ",0.5,\n"
                                  "1, |nor_conv_3x3~0| + |skip_connect~0|skip_connect~1|+"
                                  "|skip_connect~0|skip_connect~1|skip_connect~2| ,0.25,10\n"
                                  "2," ONE_CONV ",,20\n",
-                                 "arch", metric, 3, &err),
+                                 "arch", metric, 4, &err),
                      NAS_OK);
     nas_table *t = nas_table_open(out_path, &err);
     assert_non_null(t);
     assert_string_equal(t->space->name, "nb201");
     assert_int_equal(t->n, 3);
     assert_int_equal(t->n_unique, 2);
-    assert_int_equal(t->n_metric, 3);
+    assert_int_equal(t->n_metric, 4);
     assert_string_equal(t->metric[1].column, "latency_raspi4");
     assert_string_equal(t->metric[1].unit, "ms");
     assert_string_equal(t->metric[2].unit, "furlong");
     assert_int_equal(t->metric[0].direction, NAS_MAX);
-    double values[3];
+    double values[4];
     nas_arch arch = parse(ALL_SKIP);
     assert_true(nas_table_find(t, &arch, values));
     assert_true(values[0] == 50 && isnan(values[1]) && isnan(values[2]));
     arch = parse(ONE_CONV); /* measured twice, once without accuracy */
     assert_true(nas_table_find(t, &arch, values));
-    assert_true(values[0] == 25 && values[1] == 15 && values[2] == -30);
+    assert_true(values[0] == 25 && values[1] == 15 && values[2] == -30 && values[3] == 75);
     arch.gene[0] = !arch.gene[0];
     assert_false(nas_table_find(t, &arch, values));
     nas_bytes text = {0};
@@ -196,6 +196,8 @@ static void test_import_faults(void **state)
         {"arch,acc\n" ALL_SKIP ",1\n", "arch", "accuracy=acc,%,up", "'up' is not max or min"},
         {"arch,acc\n" ALL_SKIP ",1\n", "arch", "accuracy=acc,%,max,100", "'100' is not x and"},
         {"arch,acc\n" ALL_SKIP ",1\n", "arch", "accuracy=acc,%,max,x1,2", "it is not NAME=COL"},
+        {"arch,acc\n" ALL_SKIP ",1\n", "arch", "accuracy=acc,%,max,x0+1", "'x0+1' is not x and"},
+        {"arch,acc\n" ALL_SKIP ",1\n", "arch", "accuracy=acc,%,max,x1+", "'x1+' is not x and"},
         {"arch,acc\n" ALL_SKIP ",1\n", "arch", "hash=acc", "is there already"},
         {"arch,acc\n", "arch", "accuracy=acc", "has no rows"},
     };

@@ -135,7 +135,7 @@ def check_weights(space):
 
 
 spaces = subprocess.run([EXPORT], check=True, capture_output=True, text=True).stdout.split()
-for name in spaces:
+for name in sys.argv[1:] or spaces:
     try:
         good, count = check_space(name, 200, SECONDS / len(spaces))
     except Exception as e:  # the checker's own sentence is what we want to see

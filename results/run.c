@@ -97,7 +97,7 @@ void nas_run_set_reference(nas_run *run, const double *reference)
     run->has_reference = true;
 }
 
-static nas_status append(nas_run *run, const nas_bytes *record, bool sync, nas_err *err)
+nas_status nas_run_append(nas_run *run, const nas_bytes *record, bool sync, nas_err *err)
 {
     const nas_disk *disk = run->how.disk;
     double now = disk->now();
@@ -138,11 +138,12 @@ nas_status nas_run_commit(nas_run *run, const nas_run_step *step, nas_err *err)
     }
     nas_bytes record = {0};
     nas_journal_put_generation(&record, run, step);
-    nas_status status = append(run, &record, run->how.sync_each, err);
+    nas_status status = nas_run_append(run, &record, run->how.sync_each, err);
     nas_bytes_clear(&record);
     if (status)
         return status;
     run->kept = run->journal_size;
+    run->n_answer = 0; /* a generation that is done anew, above, leaves those of the next one */
     nas_run_end_generation(run, step);
     if (run->how.disk->now() - run->last_snapshot >= run->how.snapshot_seconds)
         status = nas_run_snapshot(run, err);
@@ -221,6 +222,7 @@ void nas_run_close(nas_run *run)
     free(run->row);
     free(run->value);
     free(run->step);
+    free(run->answer);
     free(run);
 }
 
@@ -302,7 +304,7 @@ static nas_status open_locked(nas_run *run, const nas_run_info *info, nas_run_mo
         if (run->journal_size == 0)
             nas_journal_begin(&record);
         nas_journal_put_info(&record, run);
-        status = append(run, &record, true, err);
+        status = nas_run_append(run, &record, true, err);
         if (!status && !nas_disk_sync_directory(run->how.disk, run->path))
             status = nas_fail(err, NAS_FAILED, "cannot sync the directory of '%s': %s", run->path,
                               strerror(errno));

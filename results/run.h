@@ -49,6 +49,15 @@ typedef struct {
     const double *value; /* (n_metric), NaN: missing; copied */
 } nas_run_row;
 
+/* What a slow source said of one architecture before its generation is whole. */
+typedef struct {
+    size_t source; /* a number of the caller's */
+    nas_row_state state;
+    const char *arch;
+    const double *value; /* [n] */
+    size_t n;
+} nas_run_answer;
+
 typedef struct {
     int64_t evaluations, front_size; /* so far */
     double hypervolume, tau;         /* tau: where has_tau, NaN while there is none */
@@ -83,6 +92,11 @@ void nas_run_close(nas_run *run);
 
 /* Adds a row to the generation in flight; returns its number, which is its id. */
 size_t nas_run_add(nas_run *run, const nas_run_row *row);
+/* Writes an answer to the journal at once (in a run with a file); it is found, also after a kill
+ * and NAS_RUN_RESUME, until the next new generation is committed. NAS_FAILED: the disk. */
+nas_status nas_run_keep(nas_run *run, const nas_run_answer *answer, nas_err *err);
+/* NULL: no answer is kept. */
+const nas_run_answer *nas_run_kept(const nas_run *run, size_t source, const char *arch);
 /* Replaces feasible, violation and value (n_metric) of a committed row by those of numbers, in
  * memory and in later snapshots. */
 void nas_run_set_numbers(nas_run *run, size_t row, const nas_run_row *numbers);

@@ -16,6 +16,8 @@ struct nas_run {
     size_t n, row_cap, value_cap, n_committed;
     nas_run_step *step; /* [generations] */
     size_t generations, step_cap;
+    nas_run_answer *answer; /* [n_answer] since the last commit */
+    size_t n_answer, answer_cap;
     double reference[NAS_OBJECTIVE_MOST];
     bool has_reference, has_journal;
 
@@ -39,6 +41,11 @@ nas_status nas_run_match(const nas_run *run, const nas_run_info *info, nas_err *
 /* Makes rows in flight, or read ones, a generation. */
 void nas_run_end_generation(nas_run *run, const nas_run_step *step);
 
+/* Appends records to the journal; synced now or within a second. */
+nas_status nas_run_append(nas_run *run, const nas_bytes *record, bool sync, nas_err *err);
+/* run_answer.c: in memory. */
+void nas_run_hold(nas_run *run, const nas_run_answer *answer);
+
 /* run_file.c: the HDF5 file. Reading: NAS_EMPTY without a sentence when there is none. */
 void nas_run_encode(const nas_run *run, nas_bytes *bytes);
 nas_status nas_run_decode(nas_run *run, const char *path, nas_err *err);
@@ -47,6 +54,7 @@ nas_status nas_run_decode(nas_run *run, const char *path, nas_err *err);
 void nas_journal_begin(nas_bytes *bytes); /* the magic word */
 void nas_journal_put_info(nas_bytes *bytes, const nas_run *run);
 void nas_journal_put_generation(nas_bytes *bytes, const nas_run *run, const nas_run_step *step);
+void nas_journal_put_answer(nas_bytes *bytes, const nas_run_answer *answer);
 /* Where the whole records end; 0: there is none. NAS_FAILED: a foreign file. */
 nas_status nas_journal_whole(const nas_run *run, const nas_bytes *bytes, size_t *size,
                              nas_err *err);

@@ -12,7 +12,12 @@
 #include <zlib.h>
 
 static const char MAGIC[8] = "naslmj1\n";
-enum { FRAME = 8, INFO = 'I', GENERATION = 'G' }; /* frame: length and CRC-32 of what follows */
+enum {
+    FRAME = 8,
+    INFO = 'I',
+    GENERATION = 'G',
+    ANSWER = 'A'
+}; /* frame: length and CRC-32 of what follows */
 
 /* ---- records out ---- */
 
@@ -91,6 +96,17 @@ void nas_journal_put_generation(nas_bytes *bytes, const nas_run *run, const nas_
         put_text(bytes, row->hash);
         put_text(bytes, row->arch);
     }
+    end_record(bytes, start);
+}
+
+void nas_journal_put_answer(nas_bytes *bytes, const nas_run_answer *answer)
+{
+    size_t start = begin_record(bytes, ANSWER);
+    put_number(bytes, answer->source);
+    put_number(bytes, answer->state);
+    put_number(bytes, answer->n);
+    put_reals(bytes, answer->value, answer->n);
+    put_text(bytes, answer->arch);
     end_record(bytes, start);
 }
 
@@ -204,6 +220,7 @@ static nas_status apply_generation(nas_run *run, cursor *in, nas_err *err)
     const void *step_bytes = take(in, sizeof(nas_run_step));
     bool has_reference = take_number(in);
     const void *reference = take(in, sizeof run->reference);
+    run->n_answer = 0;
     if (!in->bad && generation < run->generations)
         return NAS_OK; /* the snapshot has it */
     if (in->bad || !run->info.space || generation > run->generations || first != run->n)
@@ -220,6 +237,20 @@ static nas_status apply_generation(nas_run *run, cursor *in, nas_err *err)
     run->has_reference = has_reference;
     memcpy(run->reference, reference, sizeof run->reference);
     nas_run_end_generation(run, &step);
+    return NAS_OK;
+}
+
+static nas_status apply_answer(nas_run *run, cursor *in, nas_err *err)
+{
+    nas_run_answer answer = {.source = take_number(in)};
+    uint64_t state = take_number(in);
+    answer.n = take_number(in);
+    answer.value = take_copy(run, in, answer.n, sizeof *answer.value);
+    answer.arch = take_text(in);
+    if (in->bad || state > NAS_ROW_MISSING)
+        return nas_fail(err, NAS_FAILED, "'%s' is damaged", run->journal_path);
+    answer.state = (nas_row_state)state;
+    nas_run_hold(run, &answer);
     return NAS_OK;
 }
 
@@ -242,7 +273,9 @@ nas_status nas_journal_apply(nas_run *run, const nas_bytes *bytes, size_t size, 
     for (size_t at = sizeof MAGIC; !status && at < size;) {
         next_record(bytes, &at, &record);
         char type = *(const char *)take(&record, 1);
-        status = type == INFO ? apply_info(run, &record, err) : apply_generation(run, &record, err);
+        status = type == INFO     ? apply_info(run, &record, err)
+                 : type == ANSWER ? apply_answer(run, &record, err)
+                                  : apply_generation(run, &record, err);
     }
     return status;
 }

@@ -6,8 +6,9 @@
  * and answer one JSON line each: {"accuracy": 93.1, "latency:x": 5.2}. An object without a number
  * for each metric, as {"error": "why"}, is a final failure of that architecture. A worker that
  * dies, says something else or is silent for too long is replaced and its architecture tried again
- * a few times; then that one has failed and the rest goes on. Answers are kept by architecture, so
- * results do not depend on the number of workers. */
+ * a few times; then that one has failed and the rest goes on. Answers go by architecture, so
+ * results do not depend on the number of workers, and into the journal of the run as they come:
+ * after a stop or kill only what was in work is asked again. */
 #include "search/evaluator.h"
 
 #include <errno.h>
@@ -143,13 +144,23 @@ static bool put(int fd, const char *data, size_t size)
 
 /* ---- jobs ---- */
 
-static void finish(batch *b, worker *w, nas_row_state state)
+static nas_status finish(batch *b, worker *w, nas_row_state state)
 {
-    b->states[w->job] = state;
+    size_t i = (size_t)w->job;
+    double *value = b->values + i * b->m;
+    b->states[i] = state;
     for (size_t k = 0; k < b->m && state != NAS_ROW_OK; k++)
-        b->values[(size_t)w->job * b->m + k] = NAN;
+        value[k] = NAN;
     w->job = IDLE;
     b->done++;
+    if (!b->e->run)
+        return NAS_OK;
+    nas_bytes arch = {0};
+    nas_space_print(b->e->space, &b->arch[i], &arch);
+    const nas_run_answer answer = {b->e->number, state, arch.data, value, b->m};
+    nas_status status = nas_run_keep(b->e->run, &answer, b->err);
+    nas_bytes_clear(&arch);
+    return status;
 }
 
 static bool ask(const batch *b, const worker *w)
@@ -201,8 +212,7 @@ static nas_status attempt_failed(batch *b, worker *w, const char *why)
         snprintf(b->e->why, sizeof b->e->why, "%s (exit code %d)", why, WEXITSTATUS(status));
     else
         snprintf(b->e->why, sizeof b->e->why, "%s", why);
-    finish(b, w, NAS_ROW_FAILED);
-    return NAS_OK;
+    return finish(b, w, NAS_ROW_FAILED);
 }
 
 /* The worker has ended. One that ends in order after an answer did not see this job. */
@@ -215,7 +225,7 @@ static nas_status leave(batch *b, worker *w)
 }
 
 /* Takes the numbers of a JSON object. */
-static void take(batch *b, worker *w, const json_t *answer)
+static nas_status take(batch *b, worker *w, const json_t *answer)
 {
     nas_row_state state = NAS_ROW_OK;
     for (size_t k = 0; k < b->m; k++) {
@@ -231,7 +241,7 @@ static void take(batch *b, worker *w, const json_t *answer)
         else
             snprintf(b->e->why, sizeof b->e->why, "the answer has no number for '%s'", name);
     }
-    finish(b, w, state);
+    return finish(b, w, state);
 }
 
 /* Reads what there is; acts when a line is whole. */
@@ -248,6 +258,7 @@ static nas_status listen(batch *b, worker *w)
     if (!end)
         return w->answer.size < LINE_MOST ? NAS_OK
                                           : attempt_failed(b, w, "the answer is too long a line");
+    nas_status status = NAS_OK;
     json_t *answer = json_loadb(w->answer.data, (size_t)(end - w->answer.data), 0, NULL);
     bool good = json_is_object(answer);
     if (good) {
@@ -255,10 +266,10 @@ static nas_status listen(batch *b, worker *w)
         memmove(w->answer.data, end + 1, left);
         w->answer.size = left;
         w->answered = true;
-        take(b, w, answer);
+        status = take(b, w, answer);
     }
     json_decref(answer);
-    return good ? NAS_OK : attempt_failed(b, w, "the answer is not a JSON object");
+    return good ? status : attempt_failed(b, w, "the answer is not a JSON object");
 }
 
 /* Waits until a worker says something or is late. */
@@ -357,6 +368,7 @@ const nas_evaluator_type nas_evaluator_command = {
     .name = "command",
     .argument = "CMD",
     .summary = "a program that answers JSON lines",
+    .slow = true,
     .open = command_open,
     .close = command_close,
     .learn = command_learn,

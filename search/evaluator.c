@@ -144,6 +144,42 @@ void nas_sources_hash(nas_sources *s, const nas_arch *arch, char text[33])
     nas_space_hash(s->source[0].space, arch, text);
 }
 
+/* Asks e for m metrics of n architectures, save for what the run has kept of its answers. */
+static nas_status ask(nas_evaluator *e, const nas_arch *archs, size_t n, const size_t *metric,
+                      size_t m, double *values, nas_row_state *states, nas_err *err)
+{
+    if (!e->run || !e->type->slow)
+        return e->type->evaluate(e, archs, n, metric, m, values, states, err);
+    nas_arch *rest = nas_alloc(n * sizeof *rest);
+    size_t *place = nas_alloc(n * sizeof *place), k = 0;
+    double *part = nas_alloc((n * m + 1) * sizeof *part);
+    nas_row_state *state = nas_alloc(n * sizeof *state);
+    nas_bytes text = {0};
+    for (size_t i = 0; i < n; i++) {
+        nas_bytes_reset(&text);
+        nas_space_print(e->space, &archs[i], &text);
+        const nas_run_answer *kept = nas_run_kept(e->run, e->number, text.data);
+        if (kept && kept->n == m) {
+            memcpy(values + i * m, kept->value, m * sizeof *values);
+            states[i] = kept->state;
+        } else {
+            rest[k] = archs[i];
+            place[k++] = i;
+        }
+    }
+    nas_status status = e->type->evaluate(e, rest, k, metric, m, part, state, err);
+    for (size_t i = 0; i < k && status == NAS_OK; i++) {
+        memcpy(values + place[i] * m, part + i * m, m * sizeof *values);
+        states[place[i]] = state[i];
+    }
+    nas_bytes_clear(&text);
+    free(state);
+    free(part);
+    free(place);
+    free(rest);
+    return status;
+}
+
 nas_status nas_sources_evaluate(nas_sources *s, const nas_arch *archs, size_t n, double *values,
                                 nas_row_state *states, nas_err *err)
 {
@@ -158,7 +194,9 @@ nas_status nas_sources_evaluate(nas_sources *s, const nas_arch *archs, size_t n,
         if (m == 0)
             continue;
         nas_evaluator *e = &s->source[from];
-        status = e->type->evaluate(e, archs, n, own, m, part, state, err);
+        e->run = s->run;
+        e->number = s->first_number + from;
+        status = ask(e, archs, n, own, m, part, state, err);
         for (size_t i = 0; i < n && status == NAS_OK; i++) {
             if (state[i] > states[i])
                 states[i] = state[i];

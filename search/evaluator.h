@@ -29,6 +29,7 @@ typedef struct {
     const char *name;     /* "table" in "table:acc.h5" */
     const char *argument; /* how help names what follows the colon; NULL: nothing may follow */
     const char *summary;
+    bool slow; /* keeps each answer in the run (nas_run_keep) as soon as it is there */
     nas_status (*open)(nas_evaluator *, const char *argument, nas_err *);
     void (*close)(nas_evaluator *);
     /* Takes in a metric that it does not list and returns its row. NULL: it knows its list only. */
@@ -54,6 +55,8 @@ struct nas_evaluator {
     size_t n_metrics;
     size_t n_listed; /* architectures that `at` knows, set by open */
     nas_evaluator_limits limits;
+    nas_run *run;  /* where a slow one keeps its answers, under its number; NULL: nowhere */
+    size_t number; /* among the sources */
     char why[200]; /* the last row that failed did so; empty: unknown */
     void *state;
 };
@@ -72,6 +75,8 @@ typedef struct {
     size_t n_source;
     nas_metric wanted[NAS_WANTED_MOST]; /* name, unit and direction as their source says */
     size_t n_wanted;
+    nas_run *run;        /* of the search, for slow sources; may be NULL */
+    size_t first_number; /* of these sources in that run */
     size_t from[NAS_WANTED_MOST], column[NAS_WANTED_MOST]; /* source and its metric */
 } nas_sources;
 

@@ -360,6 +360,7 @@ static void open_loop(loop *l, nas_search *s, nas_run *run)
         nas_run_set_reference(run, s->reference);
     }
     find_list(l);
+    s->sources->run = run;
     s->end = NAS_SEARCH_BUDGET;
     s->failed = s->duplicates = s->unknown = 0;
 }
@@ -398,7 +399,7 @@ nas_status nas_search_run(nas_search *s, nas_run *run, nas_err *err)
             tell(&l, n);
         if (s->stop && *s->stop)
             s->end = NAS_SEARCH_STOPPED;
-        if (status == NAS_EMPTY) /* stopped in the middle of a batch, which is lost */
+        if (status == NAS_EMPTY) /* stopped in a batch, of which a slow source kept its answers */
             status = NAS_OK;
         bool last = l.total == s->budget || s->end != NAS_SEARCH_BUDGET || status != NAS_OK;
         if (l.grouped >= group || (last && l.grouped > 0))

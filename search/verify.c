@@ -121,6 +121,8 @@ static nas_status measure(nas_search *s, nas_run *run, const candidate *list, si
 nas_status nas_search_verify(nas_search *s, nas_run *run, nas_err *err)
 {
     candidate *list;
+    s->verify->run = run;
+    s->verify->first_number = NAS_SOURCES_MOST;
     size_t n = choose(s, run, &list), next = 0;
     nas_status status = NAS_OK;
     while (next < n && status == NAS_OK && !(s->stop && *s->stop))

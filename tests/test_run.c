@@ -91,6 +91,29 @@ static void add_generation(nas_run *run, size_t rows)
     }
 }
 
+/* The answers that come before a generation; those that are kept are what was kept. */
+static nas_status keep_answers(nas_run *run, size_t rows, nas_err *err)
+{
+    nas_status status = NAS_OK;
+    for (size_t i = 0; i < rows && status == NAS_OK; i++) {
+        char arch[32];
+        double value[2] = {(double)nas_run_generations(run), (double)i};
+        snprintf(arch, sizeof arch, "answer %zu", i);
+        const nas_run_answer *kept = nas_run_kept(run, i % 2, arch);
+        if (kept) {
+            assert_int_equal(kept->n, 2);
+            assert_memory_equal(kept->value, value, sizeof value);
+            assert_int_equal(kept->state, i == 2 ? NAS_ROW_FAILED : NAS_ROW_OK);
+            continue;
+        }
+        const nas_run_answer answer = {i % 2, i == 2 ? NAS_ROW_FAILED : NAS_ROW_OK, arch, value, 2};
+        status = nas_run_keep(run, &answer, err);
+        assert_true(status != NAS_OK || nas_run_kept(run, i % 2, arch));
+        assert_null(nas_run_kept(run, 2, arch));
+    }
+    return status;
+}
+
 /* Continues to that many generations and finishes. */
 static nas_status drive(nas_run_mode mode, const nas_disk *disk, double snapshot, bool sync,
                         size_t generations, nas_err *err)
@@ -105,6 +128,9 @@ static nas_status drive(nas_run_mode mode, const nas_disk *disk, double snapshot
         size_t g = nas_run_generations(run);
         if (g == 0)
             nas_run_set_reference(run, (double[]){0, 1});
+        status = keep_answers(run, g % 4, err);
+        if (status)
+            break;
         add_generation(run, g % 4);
         nas_run_step step = {(int64_t)nas_run_rows(run), 2, (double)g / 7, g ? 0.5 : NAN};
         status = nas_run_commit(run, &step, err);
@@ -343,6 +369,33 @@ static void test_modes(void **state)
     nas_bytes_clear(&want);
 }
 
+/* Answers outlive a writer that commits nothing, and end with the generation that they were for. */
+static void test_answers(void **state)
+{
+    (void)state;
+    static const double value[] = {1.5, 2};
+    const nas_run_answer answer = {3, NAS_ROW_OK, "a", value, 2};
+    const nas_run_info info = sample_info();
+    const nas_run_how how = {&nas_disk_real, 1e9, false};
+    nas_err err = {0};
+    clean(NULL);
+    for (int open = 0; open < 4; open++) {
+        nas_run *run;
+        assert_int_equal(nas_run_open(&run, path, &info, NAS_RUN_RESUME, &how, &err), NAS_OK);
+        const nas_run_answer *kept = nas_run_kept(run, 3, "a");
+        assert_int_equal(kept != NULL, open == 1 || open == 2);
+        assert_true(!kept || (kept->n == 2 && kept->value[0] == 1.5 && kept->value[1] == 2));
+        if (open == 0)
+            assert_int_equal(nas_run_keep(run, &answer, &err), NAS_OK);
+        if (open == 2) {
+            add_generation(run, 1);
+            assert_int_equal(nas_run_commit(run, &(nas_run_step){1, 1, 0, NAN}, &err), NAS_OK);
+            assert_null(nas_run_kept(run, 3, "a"));
+        }
+        nas_run_close(run);
+    }
+}
+
 static void refuse_other(nas_run_info info, const char *want)
 {
     nas_err err = {0};
@@ -552,11 +605,17 @@ int main(int argc, char **argv)
         return drive(NAS_RUN_FORCE, &nas_disk_real, 1e9, false, argc > 2 ? 0 : 12, NULL);
     }
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_contents),        cmocka_unit_test(test_modes),
-        cmocka_unit_test(test_other_run),       cmocka_unit_test(test_lock),
-        cmocka_unit_test(test_torn_journal),    cmocka_unit_test(test_stop_everywhere),
-        cmocka_unit_test(test_fail_everywhere), cmocka_unit_test(test_stop_often),
-        cmocka_unit_test(test_refused_files),   cmocka_unit_test(test_size),
+        cmocka_unit_test(test_contents),
+        cmocka_unit_test(test_modes),
+        cmocka_unit_test(test_answers),
+        cmocka_unit_test(test_other_run),
+        cmocka_unit_test(test_lock),
+        cmocka_unit_test(test_torn_journal),
+        cmocka_unit_test(test_stop_everywhere),
+        cmocka_unit_test(test_fail_everywhere),
+        cmocka_unit_test(test_stop_often),
+        cmocka_unit_test(test_refused_files),
+        cmocka_unit_test(test_size),
     };
     return cmocka_run_group_tests(tests, make_folder, drop_folder);
 }

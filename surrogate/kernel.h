@@ -54,7 +54,7 @@ typedef struct {
     const nas_rows *rows;
 } nas_kernels;
 
-extern const nas_kernels *const nas_kernels_list[]; /* fastest first, NULL ends */
+extern const nas_kernels *const nas_kernels_list[]; /* fastest first; slow ones last; NULL ends */
 
 /* The fastest path this CPU has, or the one that the environment variable NASLM_CPU names: NULL and
  * NAS_USAGE when it is unknown or this CPU lacks it. */
@@ -99,7 +99,8 @@ void nas_linear(size_t m, nas_view a, const nas_packed *b, float *c, size_t ldc,
 /* ---- the paths ---- */
 
 extern const nas_kernels nas_kernels_generic, nas_kernels_avx2, nas_kernels_avx512;
-extern const nas_kernels nas_kernels_avx512_bf16, nas_kernels_amx_bf16; /* products by oneDNN */
+extern const nas_kernels nas_kernels_avx512_bf16;
+extern const nas_kernels nas_kernels_amx_bf16, nas_kernels_dnnl_bf16; /* products by oneDNN */
 extern const nas_kernels nas_kernels_avx2_bf16; /* rounds like them on a CPU without bf16: slow */
 
 extern const nas_product nas_product_avx512;

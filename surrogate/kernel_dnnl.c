@@ -1,14 +1,15 @@
-/* The bf16 paths: layers' products by oneDNN (AMX or AVX-512 bf16 instructions), the rest as in the
- * AVX-512 path. oneDNN's result for a row may depend on the number of rows and threads, so every
- * call has the same TILE rows, one thread and at most DEPTH inner steps; sums over more are ours.
- */
+/* Layers' products by oneDNN: the path of CPUs with AMX, and the same on AVX-512 bf16 instructions,
+ * slower than our own. The rest is as in the AVX-512 path. oneDNN's result for a row may depend on
+ * the number of rows and threads, so every call has the same TILE rows, one thread and at most
+ * DEPTH inner steps; sums over more are ours. */
 #if defined(__x86_64__)
-#pragma GCC target("avx512f,avx512vl,avx512bw,avx512dq,avx2,fma")
+#pragma GCC target("avx512f,avx512vl,avx512bw,avx512dq,avx512bf16,avx2,fma")
 #include "surrogate/kernel.h"
 
 #include "spaces/base/mem.h"
 
 #include <dnnl.h>
+#include <immintrin.h>
 #include <omp.h>
 #include <pthread.h>
 #include <stdint.h>
@@ -180,32 +181,27 @@ static plan *plan_of(size_t k, size_t n)
 
 /* ---- the product ---- */
 
-static inline uint16_t rounded(float x)
-{
-    uint32_t bits;
-    memcpy(&bits, &x, 4);
-    return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
-}
-
-/* to (rows,width) of which (k,n) are taken from b and the rest is 0. */
-__attribute__((optimize("O3"))) static void round_all(uint16_t *to, size_t rows, size_t width,
-                                                      nas_view b, size_t k, size_t n)
-{
-    for (size_t i = 0; i < k; i++) {
-        if (b.col == 1)
-            for (size_t j = 0; j < n; j++)
-                to[i * width + j] = rounded(b.data[i * b.row + j]);
-        else
-            for (size_t j = 0; j < n; j++)
-                to[i * width + j] = rounded(b.data[i * b.row + j * b.col]);
-        memset(to + i * width + n, 0, (width - n) * sizeof *to);
-    }
-    memset(to + k * width, 0, (rows - k) * width * sizeof *to);
-}
-
 static size_t least(size_t a, size_t b)
 {
     return a < b ? a : b;
+}
+
+/* to (rows,width) of which (k,n) are taken from b and the rest is 0. */
+static void round_all(uint16_t *to, size_t rows, size_t width, nas_view b, size_t k, size_t n)
+{
+    for (size_t i = 0; i < k; i++)
+        for (size_t j = 0; j < width; j += 16) {
+            size_t left = j < n ? n - j : 0;
+            __mmask16 from = (__mmask16)(left < 16 ? (1u << left) - 1 : 0xffff);
+            __mmask16 kept = (__mmask16)(width - j < 16 ? (1u << (width - j)) - 1 : 0xffff);
+            const float *x = b.data + i * b.row + j * b.col;
+            float row[16];
+            for (size_t l = 0; b.col != 1 && l < least(left, 16); l++)
+                row[l] = x[l * b.col];
+            __m512 v = _mm512_maskz_loadu_ps(from, b.col == 1 ? x : row);
+            _mm256_mask_storeu_epi16(to + i * width + j, kept, (__m256i)_mm512_cvtneps_pbh(v));
+        }
+    memset(to + k * width, 0, (rows - k) * width * sizeof *to);
 }
 
 static size_t packed_size(size_t k, size_t n)
@@ -229,7 +225,8 @@ static void pack(size_t k, size_t n, nas_view b, float *packed)
 }
 
 /* At most TILE rows, at most DEPTH deep: C += A B. */
-static void run_tile(plan *p, size_t m, size_t k, nas_view a, const float *b, float *c, size_t ldc)
+__attribute__((optimize("O3"))) static void run_tile(plan *p, size_t m, size_t k, nas_view a,
+                                                     const float *b, float *c, size_t ldc)
 {
     round_all(p->a_data, TILE, p->k, a, m, k);
     dnnl_memory_set_data_handle(p->b, (void *)b);
@@ -311,8 +308,8 @@ static bool available_amx(void)
 
 static const nas_product product = {packed_size, pack, run};
 
-const nas_kernels nas_kernels_avx512_bf16 = {"avx512-bf16", available_bf16, &nas_product_avx512,
-                                             &product, &nas_rows_avx512};
+const nas_kernels nas_kernels_dnnl_bf16 = {"dnnl-bf16", available_bf16, &nas_product_avx512,
+                                           &product, &nas_rows_avx512};
 const nas_kernels nas_kernels_amx_bf16 = {"amx-bf16", available_amx, &nas_product_avx512, &product,
                                           &nas_rows_avx512};
 

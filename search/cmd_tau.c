@@ -47,6 +47,18 @@ out:
     return err->code;
 }
 
+enum { FEW = 10 }; /* rows whose tau can be anything */
+
+static void caution(const nas_rank *rank)
+{
+    if (isnan(rank->tau_b))
+        fprintf(stderr, "naslm: note: tau is undefined: %s\n",
+                rank->n < 2 ? "fewer than two rows" : "a column is constant");
+    else if (rank->n < FEW)
+        fprintf(stderr, "naslm: note: %llu rows say little: tau-b lies in [%.2f, %.2f]\n",
+                (unsigned long long)rank->n, rank->low, rank->high);
+}
+
 static nas_status run(nas_options *o, nas_err *err)
 {
     static const char *const columns[] = {"tau_b",   "tau_a",      "spearman",   "n",      "low_95",
@@ -67,9 +79,7 @@ static nas_status run(nas_options *o, nas_err *err)
     if (status == NAS_OK)
         status = nas_report_open(&report, o, columns, 9, err);
     if (status == NAS_OK) {
-        if (isnan(rank.tau_b))
-            fprintf(stderr, "naslm: note: tau is undefined: %s\n",
-                    p.n < 2 ? "fewer than two rows" : "a column is constant");
+        caution(&rank);
         nas_report_real(&report, rank.tau_b);
         nas_report_real(&report, rank.tau_a);
         nas_report_real(&report, rank.spearman);

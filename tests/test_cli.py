@@ -273,6 +273,13 @@ def tau_agrees_with_scipy():
     flat, err = naslm("tau", "tau.csv", "--truth", "t", "--score", "c", "--format", "json")
     assert json.loads(flat)[0]["tau_b"] is None and "constant" in err
     refused("did you mean 's'", "tau", "tau.csv", "--truth", "t", "--score", "ss")
+    for n in (0, 1, 2, 9, 10):
+        write("few.csv", "t,s\n" + "".join(f"{i},{i * i}\n" for i in range(n)))
+        out, err = naslm("tau", "few.csv", "--truth", "t", "--score", "s", "--format", "json")
+        got = json.loads(out)[0]
+        assert got["n"] == n and got["tau_b"] == (1 if n > 1 else None)
+        assert ("fewer than two rows" in err, f"{n} rows say little" in err) == (
+            n < 2, 2 <= n < 10), err
 
 
 @case

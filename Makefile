@@ -124,7 +124,7 @@ FORCE:
 
 .SECONDARY:
 -include $(LIB_OBJ:.o=.d) $(TEST_SRC:%.c=$(B)/%.d) $(TEST_LIB_SRC:%.c=$(B)/%.d) \
-	$(EXAMPLE_SRC:%.c=$(B)/%.d) $(B)/search/main.d
+	$(EXAMPLE_SRC:%.c=$(B)/%.d) $(BENCH_SRC:%.c=$(B)/%.d) $(B)/search/main.d
 
 # ---- tests ----
 tests: $(TESTS) $(EXAMPLES)

@@ -13,7 +13,8 @@
 #include <unistd.h>
 
 static const nas_option OPTIONS[] = {
-    {"table", 0, "T.h5[@TASK]", "learn from a table; repeatable", NAS_OPTION_LIST},
+    {"table", 0, "T.h5[@TASK][*N]", "learn from a table, each row N times (1); repeatable",
+     NAS_OPTION_LIST},
     {"space", 's', "SPACE[@TASK]", "and from random architectures of a space; repeatable",
      NAS_OPTION_LIST},
     {"random", 0, "N", "random architectures of each space (2000)", NAS_OPTION_U64},
@@ -214,7 +215,7 @@ static size_t copies_of(const plan *p, size_t rows, uint64_t epochs)
 static nas_status make_trainer(plan *p, nas_err *err)
 {
     uint64_t epochs = u64(p, "epochs", 20);
-    size_t rows = nas_corpus_size(p->corpus), copies = copies_of(p, rows, epochs);
+    size_t rows = nas_corpus_examples(p->corpus), copies = copies_of(p, rows, epochs);
     const nas_corpus_how how = {copies, real(p, "jitter", 0.1), u64(p, "numbers", 0), p->seed};
     p->batch = nas_corpus_batch(p->corpus, &how);
     p->rlm->numbers = how.numbers;

@@ -98,13 +98,24 @@ static void divide(nas_train_table *t, const nas_options *o)
     t->n_test = n - t->test_at < most ? n - t->test_at : most;
 }
 
+/* "…*N": N and the text in front of it; 1 without. */
+static const char *before_times(nas_arena *arena, const char *text, size_t *times)
+{
+    const char *star = strrchr(text, '*');
+    uint64_t n = 1;
+    bool is_count = star && nas_read_u64(star + 1, &n) && n > 0;
+    *times = is_count ? (size_t)n : 1;
+    return is_count ? nas_arena_print(arena, "%.*s", (int)(star - text), text) : text;
+}
+
 static nas_status open_table(nas_train_data *d, const nas_options *o, const char *text,
                              nas_err *err)
 {
-    const char *task, *path = before_at(d->arena, text, &task);
+    size_t times;
+    const char *task, *path = before_at(d->arena, before_times(d->arena, text, &times), &task);
     d->table = nas_grow(d->table, &d->table_cap, d->n_table + 1, sizeof *d->table);
     nas_train_table *t = &d->table[d->n_table];
-    *t = (nas_train_table){.table = nas_table_open(path, err)};
+    *t = (nas_train_table){.table = nas_table_open(path, err), .times = times};
     if (!t->table)
         return err->code;
     d->n_table++;
@@ -278,8 +289,10 @@ nas_status nas_train_data_fill(const nas_train_data *d, nas_corpus *corpus, uint
     nas_status status = NAS_OK;
     for (size_t i = 0; i < d->n_table && status == NAS_OK; i++) {
         const nas_train_table *t = &d->table[i];
+        nas_corpus_repeat(corpus, t->times);
         status = nas_corpus_add_table(corpus, t->table, t->task, t->split.order, t->n_train, err);
     }
+    nas_corpus_repeat(corpus, 1);
     for (size_t i = 0; i < d->n_space && status == NAS_OK; i++)
         status = nas_corpus_add_random(corpus, d->space[i].space, d->space[i].task, d->random, seed,
                                        err);

@@ -19,6 +19,7 @@ typedef struct {
     const nas_task *task;
     nas_split split;
     size_t n_train;         /* the first of the split */
+    size_t times;           /* each of them counts so often */
     size_t test_at, n_test; /* and those it is judged by */
 } nas_train_table;
 

@@ -1,13 +1,17 @@
 #include "surrogate/corpus.h"
 
+#include "surrogate/structure.h"
+
 #include <math.h>
 #include <stdlib.h>
 
 struct nas_corpus {
     nas_rlm *rlm;
     bool counts;
-    size_t n, m, cap;
-    size_t *at; /* (n + 1) where a row's tokens begin */
+    bool *free; /* (m) is it a label that costs nothing? */
+    size_t n, m, cap, times_cap;
+    size_t *times, now; /* (n) how often a row counts; of rows to come */
+    size_t *at;         /* (n + 1) where a row's tokens begin */
     size_t *domain;
     double *label; /* (n, m) in the metrics' units */
     int32_t *token;
@@ -23,7 +27,14 @@ nas_corpus *nas_corpus_new(nas_rlm *rlm, bool counts)
     nas_corpus *c = nas_zalloc(1, sizeof *c);
     c->rlm = rlm;
     c->counts = counts;
+    c->now = 1;
     c->m = rlm->schema.n;
+    c->free = nas_zalloc(c->m + 1, sizeof *c->free);
+    for (int k = 0; k < NAS_STRUCTURE_COUNT; k++) {
+        int at = nas_metric_find(rlm->schema.metric, c->m, nas_structure_names[k]);
+        if (at >= 0)
+            c->free[at] = true;
+    }
     c->at = nas_grow(c->at, &c->at_cap, 1, sizeof *c->at);
     c->at[0] = 0;
     return c;
@@ -41,6 +52,8 @@ void nas_corpus_free(nas_corpus *c)
     if (!c)
         return;
     clear_examples(c);
+    free(c->free);
+    free(c->times);
     free(c->at);
     free(c->domain);
     free(c->label);
@@ -51,6 +64,19 @@ void nas_corpus_free(nas_corpus *c)
 size_t nas_corpus_size(const nas_corpus *c)
 {
     return c->n;
+}
+
+size_t nas_corpus_examples(const nas_corpus *c)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < c->n; i++)
+        n += c->times[i];
+    return n;
+}
+
+void nas_corpus_repeat(nas_corpus *c, size_t times)
+{
+    c->now = times;
 }
 
 size_t nas_corpus_bytes(const nas_corpus *c)
@@ -94,7 +120,9 @@ nas_status nas_corpus_add(nas_corpus *c, size_t domain, const nas_bytes *text, c
         c->domain = nas_grow(c->domain, &c->cap, c->n + 1, sizeof *c->domain);
         c->label = nas_grow(c->label, &c->label_cap, (c->n + 1) * c->m, sizeof *c->label);
         memcpy(c->label + c->n * c->m, label, c->m * sizeof *label);
+        c->times = nas_grow(c->times, &c->times_cap, c->n + 1, sizeof *c->times);
         c->domain[c->n] = domain;
+        c->times[c->n] = c->now;
         c->at[++c->n] = start + n;
     }
     free(id);
@@ -158,21 +186,40 @@ static void scaled_labels(const nas_corpus *c, size_t row, double *z)
     }
 }
 
-/* Drops labels by chance until at most `most` are left. */
-static void thin_out(double *z, size_t m, size_t most, nas_rng *rng)
+static size_t count_labels(const nas_corpus *c, const double *z, bool free)
 {
-    size_t left = 0;
-    for (size_t k = 0; k < m; k++)
-        left += !isnan(z[k]);
-    size_t keep = most && most < left ? most : left;
-    for (size_t k = 0; k < m; k++) {
-        if (isnan(z[k]))
+    size_t n = 0;
+    for (size_t k = 0; k < c->m; k++)
+        n += c->free[k] == free && !isnan(z[k]);
+    return n;
+}
+
+/* Drops labels of that kind by chance until `keep` are left. */
+static void keep_some(const nas_corpus *c, double *z, bool free, size_t keep, nas_rng *rng)
+{
+    size_t left = count_labels(c, z, free);
+    for (size_t k = 0; k < c->m; k++) {
+        if (c->free[k] != free || isnan(z[k]))
             continue;
         if (nas_rng_below(rng, left--) < keep)
             keep--;
         else
             z[k] = NAN;
     }
+}
+
+/* Drops labels until at most `most` are left. Measured ones come first: there are many that cost
+ * nothing, and those get a third of the places, or what is left of them. */
+static void thin_out(const nas_corpus *c, double *z, size_t most, nas_rng *rng)
+{
+    size_t measured = count_labels(c, z, false), free = count_labels(c, z, true);
+    if (!most || measured + free <= most)
+        return;
+    size_t share = free < most / 3 ? free : most / 3;
+    if (measured > most - share)
+        measured = most - share;
+    keep_some(c, z, false, measured, rng);
+    keep_some(c, z, true, most - measured < free ? most - measured : free, rng);
 }
 
 static void make_example(nas_corpus *c, const nas_schema *raw, size_t row, size_t copy,
@@ -183,7 +230,7 @@ static void make_example(nas_corpus *c, const nas_schema *raw, size_t row, size_
     nas_rng rng = nas_rng_child(&of_row, "copy", copy);
     for (size_t k = 0; k < c->m; k++)
         z[k] = scaled[k] + how->jitter * nas_rng_normal(&rng);
-    thin_out(z, c->m, how->numbers, &rng);
+    thin_out(c, z, how->numbers, &rng);
     *length = nas_schema_encode(raw, z, shifted, target, loss);
     for (size_t i = 0; i < *length; i++)
         if (!loss[i])
@@ -192,10 +239,13 @@ static void make_example(nas_corpus *c, const nas_schema *raw, size_t row, size_
 
 static void room_for(nas_corpus *c, size_t n, size_t copies, size_t longest)
 {
+    size_t tokens = 0;
+    for (size_t i = 0; i < c->n; i++)
+        tokens += copies * c->times[i] * (c->at[i + 1] - c->at[i]);
     clear_examples(c);
     c->in_at = nas_alloc((n + 1) * sizeof *c->in_at);
     c->out_at = nas_alloc((n + 1) * sizeof *c->out_at);
-    c->in = nas_alloc((copies * c->at[c->n] + 1) * sizeof *c->in);
+    c->in = nas_alloc((tokens + 1) * sizeof *c->in);
     c->shifted = nas_alloc((n * longest + 1) * sizeof *c->shifted);
     c->target = nas_alloc((n * longest + 1) * sizeof *c->target);
     c->in_at[0] = c->out_at[0] = 0;
@@ -220,7 +270,8 @@ const nas_batch *nas_corpus_batch(nas_corpus *c, const nas_corpus_how *how)
     size_t length = nas_schema_length(&raw), numbers = most_labels(c), at = 0;
     if (how->numbers && how->numbers < numbers)
         numbers = how->numbers;
-    room_for(c, c->n * how->copies, how->copies, numbers * nas_schema_block(&raw));
+    room_for(c, nas_corpus_examples(c) * how->copies, how->copies,
+             numbers * nas_schema_block(&raw));
     raw.scale = nas_zalloc(c->m + 1, sizeof *raw.scale);
     double *scaled = nas_alloc(2 * c->m * sizeof *scaled);
     int32_t *target = nas_alloc(2 * length * sizeof *target);
@@ -228,7 +279,7 @@ const nas_batch *nas_corpus_batch(nas_corpus *c, const nas_corpus_how *how)
     for (size_t i = 0; i < c->n; i++) {
         size_t in = c->at[i + 1] - c->at[i], out;
         scaled_labels(c, i, scaled);
-        for (size_t copy = 0; copy < how->copies; copy++, at++) {
+        for (size_t copy = 0; copy < how->copies * c->times[i]; copy++, at++) {
             make_example(c, &raw, i, copy, how, scaled, scaled + c->m, target, target + length,
                          loss, &out);
             memcpy(c->in + c->in_at[at], c->token + c->at[i], in * sizeof *c->in);

@@ -26,6 +26,11 @@ size_t nas_corpus_bytes(const nas_corpus *corpus);
 nas_rlm *nas_corpus_rlm(const nas_corpus *corpus);
 bool nas_corpus_counts(const nas_corpus *corpus);
 
+/* Rows that are added from now on make so many examples where others make one; 1 at the start. */
+void nas_corpus_repeat(nas_corpus *corpus, size_t times);
+/* Examples that one copy of every row makes. */
+size_t nas_corpus_examples(const nas_corpus *corpus);
+
 /* domain: a row of rlm->domain. label: (schema.n). NAS_FAILED for a text beyond the window and for
  * an infinite label. A text without any label is left out. */
 nas_status nas_corpus_add(nas_corpus *corpus, size_t domain, const nas_bytes *text,
@@ -50,7 +55,8 @@ typedef struct {
     size_t copies;  /* examples made of each row, at least 1 */
     double jitter;  /* standard deviation of noise on the scale, another for each copy: digits that
                        are near in value become near in probability */
-    size_t numbers; /* most labels of an example, chosen at random; 0: all */
+    size_t numbers; /* most labels of an example, chosen at random, those that cost nothing last;
+                       0: all */
     uint64_t seed;
 } nas_corpus_how;
 

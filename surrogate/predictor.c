@@ -15,6 +15,7 @@ const nas_predictor_type *const nas_predictors[] = {
     &nas_predictor_ridge,
     &nas_predictor_krr_hamming,
     &nas_predictor_krr_wl,
+    &nas_predictor_krr_free,
     &nas_predictor_mlp,
     &nas_predictor_gcn,
     &nas_predictor_gcn_hinge,

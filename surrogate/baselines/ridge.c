@@ -1,10 +1,11 @@
-/* Kernel ridge regression: one-hot genes (linear), genes by Hamming distance, and cells by their
- * Weisfeiler-Lehman colours. Bandwidth and ridge are those with the least squared error of the
+/* Kernel ridge regression: one-hot genes (linear), genes by Hamming distance, cells by their
+ * Weisfeiler-Lehman colours, and networks by the labels that cost nothing (structure.h). Bandwidth and ridge are those with the least squared error of the
  * training rows when each is left out (exact, from the inverse of the kernel matrix).
  * What is learned: numbers {bandwidth, ridge, weight of each row}, and the rows. */
 #include "surrogate/baselines/baseline.h"
 #include "surrogate/baselines/dense.h"
 #include "surrogate/encode.h"
+#include "surrogate/structure.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -13,6 +14,7 @@
 typedef struct {
     bool linear;     /* kernel: places that agree; else exp(-distance / bandwidth) */
     bool colours;    /* distance of colours, else of genes */
+    bool free;       /* squared distance of labels that cost nothing */
     double band[3];  /* candidates, as shares of the mean distance of training rows */
     double ridge[4]; /* candidates */
 } ridge_kind;
@@ -32,6 +34,7 @@ typedef struct {
     const nas_arch *arch;
     uint64_t *colour; /* (n, COLOURS_MOST) sorted; NULL: genes are compared */
     uint16_t *count;  /* (n) colours in use */
+    double *label;    /* (n, NAS_STRUCTURE_COUNT) in deviations of the training rows */
 } points;
 
 static uint64_t mix(uint64_t h, uint64_t value)
@@ -78,6 +81,56 @@ static uint16_t colours_of(nas_cells *cells, uint64_t *to)
     return (uint16_t)n;
 }
 
+/* Labels that count things grow with the network's size by factors. */
+static void labels_of(const nas_problem *where, const nas_arch *arch, double *to)
+{
+    nas_err err = {0};
+    nas_graph *graph = nas_space_build(where->space, arch, where->task);
+    if (nas_structure_of(graph, to, &err))
+        memset(to, 0, NAS_STRUCTURE_COUNT * sizeof *to);
+    for (int k = 0; k <= NAS_STRUCTURE_CONVS; k++)
+        to[k] = log2(1 + to[k]);
+    nas_graph_free(graph);
+}
+
+/* Mean 0 and deviation 1 of column k over n rows: the factors that make it so. */
+static void standard_of(const double *label, size_t n, int k, double *mean, double *unit)
+{
+    double sum = 0, square = 0;
+    for (size_t i = 0; i < n; i++)
+        sum += label[i * NAS_STRUCTURE_COUNT + k];
+    *mean = sum / (double)n;
+    for (size_t i = 0; i < n; i++) {
+        double off = label[i * NAS_STRUCTURE_COUNT + k] - *mean;
+        square += off * off;
+    }
+    double deviation = sqrt(square / (double)n);
+    *unit = deviation > 1e-9 * (1 + fabs(*mean)) ? 1 / deviation : 0;
+}
+
+/* Labels of training rows, and behind them those of others if there are any, in the deviations of
+ * the first. */
+static void open_labels(const nas_problem *where, points *rows, points *others)
+{
+    double mean, unit;
+    points *both[] = {rows, others};
+    for (int b = 0; b < 2 && both[b]; b++) {
+        points *p = both[b];
+        p->label = nas_alloc((p->n * NAS_STRUCTURE_COUNT + 1) * sizeof *p->label);
+#pragma omp parallel for schedule(dynamic, 8)
+        for (size_t i = 0; i < p->n; i++)
+            labels_of(where, &p->arch[i], p->label + i * NAS_STRUCTURE_COUNT);
+    }
+    for (int k = 0; k < NAS_STRUCTURE_COUNT; k++) {
+        standard_of(rows->label, rows->n, k, &mean, &unit);
+        for (int b = 0; b < 2 && both[b]; b++)
+            for (size_t i = 0; i < both[b]->n; i++) {
+                double *x = &both[b]->label[i * NAS_STRUCTURE_COUNT + (size_t)k];
+                *x = (*x - mean) * unit;
+            }
+    }
+}
+
 static points open_points(const ridge_kind *kind, const nas_problem *where, const nas_arch *arch,
                           size_t n)
 {
@@ -101,6 +154,7 @@ static void close_points(points p)
 {
     free(p.colour);
     free(p.count);
+    free(p.label);
 }
 
 /* Colours that only one of them has, counted as often as they occur. */
@@ -121,6 +175,14 @@ static double distance(const points *p, size_t i, const points *q, size_t j)
     if (p->colour)
         return colour_distance(p->colour + i * COLOURS_MOST, p->count[i],
                                q->colour + j * COLOURS_MOST, q->count[j]);
+    if (p->label) {
+        const double *x = p->label + i * NAS_STRUCTURE_COUNT;
+        const double *y = q->label + j * NAS_STRUCTURE_COUNT;
+        double sum = 0;
+        for (int k = 0; k < NAS_STRUCTURE_COUNT; k++)
+            sum += (x[k] - y[k]) * (x[k] - y[k]);
+        return sum;
+    }
     int differ = 0;
     for (uint32_t g = 0; g < p->arch[i].n; g++)
         differ += p->arch[i].gene[g] != q->arch[j].gene[g];
@@ -210,6 +272,8 @@ static size_t fit(const nas_learner *learner, const nas_problem *p, nas_learned 
     const ridge_kind *kind = learner->data;
     size_t n = p->n;
     points rows = open_points(kind, p, p->arch, n);
+    if (kind->free)
+        open_labels(p, &rows, NULL);
     double *d = nas_alloc(n * n * sizeof *d);
     learned->n_number = HEAD + n;
     learned->number = nas_alloc(learned->n_number * sizeof *learned->number);
@@ -235,6 +299,8 @@ static void score(const nas_learner *learner, const nas_problem *where, const na
     const ridge_kind *kind = learner->data;
     points rows = open_points(kind, where, learned->arch, learned->n_arch);
     points asked = open_points(kind, where, arch, n);
+    if (kind->free)
+        open_labels(where, &rows, &asked);
 #pragma omp parallel for schedule(dynamic, 64)
     for (size_t i = 0; i < n; i++) {
         to[i] = 0;
@@ -278,3 +344,6 @@ const nas_predictor_type nas_predictor_krr_hamming = {
 const nas_predictor_type nas_predictor_krr_wl = {
     "krr-wl", "kernel ridge, Weisfeiler-Lehman colours of cells",
     RIDGE(.colours = true, .band = {0.31, 0.52, 0.83}, .ridge = {0.01, 0.05, 0.2, 0.5})};
+const nas_predictor_type nas_predictor_krr_free = {
+    "krr-free", "kernel ridge, labels that cost nothing",
+    RIDGE(.free = true, .band = {0.7, 1.5, 4}, .ridge = {0.01, 0.05, 0.1, 0.3})};

@@ -1,6 +1,7 @@
 /* naslm bench predictors: options, the file that is continued, and the report. */
 #include "search/bench_predictors.h"
 #include "search/cmd_bench.h"
+#include "surrogate/rlm_predictor.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,11 +15,14 @@ typedef struct {
     char (*foreign_name)[64];
     size_t n_foreign;
     nas_bench_method method[METHODS_MOST];
+    nas_rlm_recipe recipe[METHODS_MOST]; /* of language models with --start */
+    nas_predictor_type type[METHODS_MOST];
     size_t at[SIZES_MOST];
     nas_bench_plan plan;
     nas_bench_about about;
     nas_bench_run run;
     const char *path; /* of the file or NULL */
+    const char *start; /* of the model that language models start from, or NULL */
     bool plain;       /* progress */
     time_t saved;
 } command;
@@ -59,6 +63,13 @@ static nas_status add_named(command *c, const char *name, nas_err *err)
     } else if (!(m.type = nas_predictor_need(name, err))) {
         return err->code;
     }
+    if (c->start && m.type->fit == nas_predictor_rlm.fit) {
+        size_t k = c->plan.n_method;
+        c->recipe[k] = *(const nas_rlm_recipe *)m.type->data;
+        c->recipe[k].start = c->start;
+        c->type[k] = nas_predictor_rlm_with(&c->recipe[k]);
+        m.type = &c->type[k];
+    }
     return add_method(c, m, name, err);
 }
 
@@ -66,6 +77,7 @@ static nas_status read_methods(command *c, const nas_options *o, nas_err *err)
 {
     const char *list = nas_options_text(o, "methods", NULL);
     char word[64];
+    c->start = nas_options_text(o, "start", NULL);
     while (list && *list && err->code == NAS_OK)
         add_named(c, next_word(&list, word), err);
     bool all = !nas_options_has(o, "methods") && c->n_foreign == 0;
@@ -101,7 +113,7 @@ static nas_status read_setting(command *c, const nas_options *o, nas_err *err)
         return nas_fail(err, NAS_USAGE, "unknown setting '%s'%s", setting,
                         nas_hint(hint, sizeof hint, setting, settings, 3));
     for (size_t i = 0; k == 1 && i < c->plan.n_method; i++)
-        if (c->method[i].type)
+        if (c->method[i].type && (!c->start || c->method[i].type->fit != nas_predictor_rlm.fit))
             return nas_fail(err, NAS_USAGE,
                             "method %s learns from the rows of %s alone: it has no transfer",
                             c->method[i].name, c->table->space->name);

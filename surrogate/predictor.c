@@ -27,6 +27,7 @@ const nas_predictor_type *const nas_predictors[] = {
     &nas_predictor_flan_2,
     &nas_predictor_tagates,
     &nas_predictor_rlm,
+    &nas_predictor_rlm_alone,
     NULL,
 };
 

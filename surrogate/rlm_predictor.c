@@ -11,33 +11,45 @@
 
 enum { VOCAB_TEXTS = 3000 };
 
-static const nas_rlm_recipe RECIPE = {
-    .sizes = {.d = 96,
-              .encoder_layers = 2,
-              .decoder_layers = 1,
-              .heads = 4,
-              .ffn = 384,
-              .max_input = 2048},
-    .number = "SCI(2,2)",
-    .random = 12000,
-    .reading =
-        {.epochs = 10, .batch = 32, .numbers = 3, .rate = 2e-3, .jitter = 0.05, .decay = 0.05},
-    .labels = {.epochs = 100,
+#define READER                                                                                     \
+    .sizes = {.d = 96,                                                                             \
+              .encoder_layers = 3,                                                                 \
+              .decoder_layers = 1,                                                                 \
+              .heads = 4,                                                                          \
+              .ffn = 384,                                                                          \
+              .max_input = 2048},                                                                  \
+    .number = "SCI(2,2)", .random = 20000, .reading = {.epochs = 10,                               \
+                                                       .batch = 64,                                \
+                                                       .numbers = 6,                               \
+                                                       .rate = 2e-3,                               \
+                                                       .jitter = 0.03,                             \
+                                                       .decay = 0.05}
+
+static const char *const TEACHERS[] = {"krr-free", "krr-wl", NULL};
+
+static const nas_rlm_recipe TAUGHT = {
+    READER,
+    .labels = {.epochs = 6, .batch = 64, .rate = 1e-3, .jitter = 0.05, .decay = 0.05},
+    .teacher = TEACHERS,
+    .taught = 6000,
+};
+static const nas_rlm_recipe ALONE = {
+    READER,
+    .labels = {.epochs = 30,
                .visits = 20000,
-               .least = 20,
+               .least = 15,
                .batch = 16,
-               .rate = 1e-3,
-               .jitter = 0.3,
-               .dropout = 0.1,
-               .decay = 0.1,
-               .average = 0.995},
+               .rate = 5e-4,
+               .jitter = 0.1,
+               .decay = 0.05},
 };
 
 typedef struct {
     nas_rlm *rlm;
     const nas_space *space;
     const nas_task *task;
-    size_t m; /* the first metrics of the schema are the labels' */
+    size_t m;
+    size_t *metric; /* (m) rows of the schema, as the labels' metrics are ordered */
 } state;
 
 /* ---- fitting ---- */
@@ -106,7 +118,7 @@ static size_t epochs_of(const nas_rlm_stage *stage, size_t rows)
 /* Every visit of a row has noise of its own. */
 static void run_stage(nas_corpus *corpus, const nas_rlm_stage *stage, uint64_t seed)
 {
-    size_t epochs = epochs_of(stage, nas_corpus_size(corpus));
+    size_t epochs = epochs_of(stage, nas_corpus_examples(corpus));
     const nas_corpus_how how = {epochs, stage->jitter, stage->numbers, seed};
     const nas_batch *batch = nas_corpus_batch(corpus, &how);
     const nas_train_config config = {
@@ -133,24 +145,114 @@ static void run_stage(nas_corpus *corpus, const nas_rlm_stage *stage, uint64_t s
     nas_trainer_free(trainer);
 }
 
-static nas_status learn(nas_rlm *rlm, const nas_labels *labels, const nas_rlm_recipe *recipe,
-                        bool reading, uint64_t seed, nas_err *err)
+/* Adds architectures with value (n, labels->m). */
+static nas_status add_rows(nas_corpus *corpus, const nas_labels *labels, const nas_arch *arch,
+                           const double *value, size_t n, nas_err *err)
 {
-    size_t n = labels->n, m = rlm->schema.n;
-    nas_corpus *corpus = nas_corpus_new(rlm, reading);
+    const nas_schema *schema = &nas_corpus_rlm(corpus)->schema;
+    size_t m = schema->n;
     double *label = nas_alloc((n * m + 1) * sizeof *label);
     for (size_t i = 0; i < n * m; i++)
-        label[i] = i % m < labels->m ? labels->value[i / m * labels->m + i % m] : NAN;
-    nas_status status = reading ? nas_corpus_add_random(corpus, labels->space, labels->task,
-                                                        recipe->random, seed, err)
-                                : nas_corpus_add_archs(corpus, labels->space, labels->task,
-                                                       labels->arch, label, n, err);
+        label[i] = NAN;
+    for (size_t k = 0; k < labels->m; k++) {
+        size_t at = (size_t)nas_metric_find(schema->metric, m, labels->metric[k].name);
+        for (size_t i = 0; i < n; i++)
+            label[i * m + at] = value[i * labels->m + k];
+    }
+    nas_status status =
+        nas_corpus_add_archs(corpus, labels->space, labels->task, arch, label, n, err);
+    free(label);
+    return status;
+}
+
+static nas_status read_first(nas_rlm *rlm, const nas_labels *labels, const nas_rlm_recipe *recipe,
+                             uint64_t seed, nas_err *err)
+{
+    nas_corpus *corpus = nas_corpus_new(rlm, true);
+    nas_status status =
+        nas_corpus_add_random(corpus, labels->space, labels->task, recipe->random, seed, err);
     if (status == NAS_OK)
         status = nas_corpus_fit(corpus, "normal", err);
     if (status == NAS_OK)
-        run_stage(corpus, reading ? &recipe->reading : &recipe->labels, seed);
+        run_stage(corpus, &recipe->reading, seed);
     nas_corpus_free(corpus);
-    free(label);
+    return status;
+}
+
+/* ---- teachers ---- */
+
+/* Adds what one teacher says of n architectures to sum (n, m), on the scales of the labels: there
+ * an outlier counts as its rank does. */
+static nas_status ask_teacher(const char *name, const nas_labels *labels, const nas_scale *scale,
+                              uint64_t seed, const nas_arch *arch, size_t n, double *sum,
+                              nas_err *err)
+{
+    nas_predictor p = {0};
+    const nas_predictor_type *type = nas_predictor_need(name, err);
+    double *value = nas_alloc((n * labels->m + 1) * sizeof *value);
+    if (type && nas_predictor_fit(&p, type, labels, seed, err) == NAS_OK)
+        nas_predictor_predict(&p, arch, n, value, NULL, err);
+    for (size_t i = 0; i < n * labels->m && err->code == NAS_OK; i++)
+        sum[i] += nas_scale_apply(&scale[i % labels->m], value[i]);
+    nas_predictor_clear(&p);
+    free(value);
+    return err->code;
+}
+
+static nas_status fit_scales(const nas_labels *labels, nas_scale *scale, nas_err *err)
+{
+    double *value = nas_alloc((labels->n + 1) * sizeof *value);
+    for (size_t k = 0; k < labels->m && err->code == NAS_OK; k++) {
+        for (size_t i = 0; i < labels->n; i++)
+            value[i] = labels->value[i * labels->m + k];
+        nas_scale_fit(&scale[k], "normal", value, labels->n, err);
+    }
+    free(value);
+    return err->code;
+}
+
+/* Random architectures with the mean of the teachers. */
+static nas_status add_taught(nas_corpus *corpus, const nas_labels *labels,
+                             const nas_rlm_recipe *recipe, uint64_t seed, nas_err *err)
+{
+    size_t n = recipe->taught, m = labels->m, teachers = 0;
+    nas_rng root = nas_rng_seed(seed), draw = nas_rng_child(&root, "taught", 0);
+    nas_arch *arch = nas_alloc((n + 1) * sizeof *arch);
+    double *value = nas_zalloc(n * m + 1, sizeof *value);
+    nas_scale *scale = nas_zalloc(m, sizeof *scale);
+    for (size_t i = 0; i < n; i++) {
+        nas_rng rng = nas_rng_child(&draw, "architecture", i);
+        nas_space_sample(labels->space, &rng, &arch[i]);
+    }
+    nas_status status = fit_scales(labels, scale, err);
+    for (; status == NAS_OK && recipe->teacher[teachers]; teachers++)
+        status = ask_teacher(recipe->teacher[teachers], labels, scale, seed, arch, n, value, err);
+    for (size_t i = 0; i < n * m && status == NAS_OK; i++)
+        value[i] = nas_scale_invert(&scale[i % m], value[i] / (double)teachers);
+    if (status == NAS_OK)
+        status = add_rows(corpus, labels, arch, value, n, err);
+    free(arch);
+    free(value);
+    free(scale);
+    return status;
+}
+
+/* The labelled rows count as much as an eighth of the taught ones. */
+static nas_status learn(nas_rlm *rlm, const nas_labels *labels, const nas_rlm_recipe *recipe,
+                        uint64_t seed, nas_err *err)
+{
+    nas_corpus *corpus = nas_corpus_new(rlm, false);
+    size_t times = recipe->teacher ? recipe->taught / (8 * labels->n) : 1;
+    nas_corpus_repeat(corpus, times ? times : 1);
+    nas_status status = add_rows(corpus, labels, labels->arch, labels->value, labels->n, err);
+    if (status == NAS_OK) /* the scale is that of the labels, not of guesses */
+        status = nas_corpus_fit(corpus, "normal", err);
+    nas_corpus_repeat(corpus, 1);
+    if (status == NAS_OK && recipe->teacher)
+        status = add_taught(corpus, labels, recipe, seed, err);
+    if (status == NAS_OK)
+        run_stage(corpus, &recipe->labels, seed);
+    nas_corpus_free(corpus);
     return status;
 }
 
@@ -158,7 +260,44 @@ static void free_state(void *pointer)
 {
     state *s = pointer;
     nas_rlm_free(s->rlm);
+    free(s->metric);
     free(s);
+}
+
+/* A model that can read the space, with the labels' metrics. */
+static nas_rlm *open_reader(const nas_labels *labels, const nas_rlm_recipe *recipe, uint64_t seed,
+                            nas_err *err)
+{
+    if (!recipe->start) {
+        nas_rlm *rlm = new_rlm(labels, recipe, seed, err);
+        if (rlm && recipe->random)
+            read_first(rlm, labels, recipe, seed, err);
+        return rlm;
+    }
+    nas_rng root = nas_rng_seed(seed), rng = nas_rng_child(&root, "weights", 0);
+    nas_schema more = {0};
+    nas_rlm *rlm = nas_rlm_load(recipe->start, err);
+    for (size_t k = 0; k < labels->m && err->code == NAS_OK; k++) {
+        const nas_metric *metric = &labels->metric[k];
+        int at = nas_metric_find(rlm->schema.metric, rlm->schema.n, metric->name);
+        if (at >= 0 && nas_rlm_knows(rlm, labels->space->name, labels->task->name, (size_t)at))
+            nas_fail(err, NAS_USAGE, "'%s' has seen labels of %s for %s, %s", recipe->start,
+                     metric->name, labels->space->name, labels->task->name);
+        else
+            nas_schema_add(&more, metric, err);
+    }
+    if (err->code == NAS_OK)
+        nas_rlm_extend(rlm, &more, &rng, err);
+    nas_schema_clear(&more);
+    return rlm;
+}
+
+static void find_metrics(state *s, const nas_labels *labels)
+{
+    s->metric = nas_alloc(labels->m * sizeof *s->metric);
+    for (size_t k = 0; k < labels->m; k++)
+        s->metric[k] = (size_t)nas_metric_find(s->rlm->schema.metric, s->rlm->schema.n,
+                                               labels->metric[k].name);
 }
 
 static void *fit(const nas_predictor_type *type, const nas_labels *labels, uint64_t seed,
@@ -166,59 +305,98 @@ static void *fit(const nas_predictor_type *type, const nas_labels *labels, uint6
 {
     const nas_rlm_recipe *recipe = type->data;
     state *s = nas_zalloc(1, sizeof *s);
-    *s = (state){new_rlm(labels, recipe, seed, err), labels->space, labels->task, labels->m};
-    if (s->rlm && (!recipe->random || !learn(s->rlm, labels, recipe, true, seed, err)) &&
-        !learn(s->rlm, labels, recipe, false, seed, err))
+    *s = (state){.rlm = open_reader(labels, recipe, seed, err),
+                 .space = labels->space,
+                 .task = labels->task,
+                 .m = labels->m};
+    if (err->code == NAS_OK && learn(s->rlm, labels, recipe, seed, err) == NAS_OK) {
+        find_metrics(s, labels);
         return s;
+    }
     free_state(s);
     return NULL;
 }
 
 /* ---- the other verbs ---- */
 
+static int by_row(const void *a, const void *b)
+{
+    size_t x = *(const size_t *)a, y = *(const size_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* The model writes metrics in the order of its schema. */
 static nas_status predict(const void *pointer, const nas_arch *arch, size_t n, double *mean,
                           double *spread, nas_err *err)
 {
     const state *s = pointer;
-    size_t *metric = nas_alloc(s->m * sizeof *metric);
-    for (size_t k = 0; k < s->m; k++)
-        metric[k] = k;
-    const nas_rlm_ask ask = {.metric = metric, .m = s->m};
+    size_t m = s->m, *sorted = nas_alloc(m * sizeof *sorted);
+    double *value = nas_alloc((2 * n * m + 1) * sizeof *value);
+    memcpy(sorted, s->metric, m * sizeof *sorted);
+    qsort(sorted, m, sizeof *sorted, by_row);
+    const nas_rlm_ask ask = {.metric = sorted, .m = m};
     nas_status status =
-        nas_rlm_predict(s->rlm, &ask, s->space, s->task, arch, n, mean, spread, err);
-    free(metric);
+        nas_rlm_predict(s->rlm, &ask, s->space, s->task, arch, n, value, value + n * m, err);
+    for (size_t k = 0; k < m && status == NAS_OK; k++) {
+        const size_t *at = bsearch(&s->metric[k], sorted, m, sizeof *sorted, by_row);
+        for (size_t i = 0; i < n; i++) {
+            size_t from = i * m + (size_t)(at - sorted);
+            mean[i * m + k] = value[from];
+            if (spread)
+                spread[i * m + k] = value[n * m + from];
+        }
+    }
+    free(sorted);
+    free(value);
     return status;
 }
 
+/* What the file says beside the model: space, task and metrics, with blanks between. */
 static nas_status save(const void *pointer, const char *path, nas_err *err)
 {
     const state *s = pointer;
-    char text[24];
-    snprintf(text, sizeof text, "%zu", s->m);
+    nas_bytes text = {0};
+    nas_bytes_print(&text, "%s %s", s->space->name, s->task->name);
+    for (size_t k = 0; k < s->m; k++)
+        nas_bytes_print(&text, " %s", s->rlm->schema.metric[s->metric[k]].name);
     nas_model_set_meta(s->rlm->model, "predictor", nas_predictor_rlm.name);
-    nas_model_set_meta(s->rlm->model, "predictor_metrics", text);
+    nas_model_set_meta(s->rlm->model, "predictor_of", text.data);
+    nas_bytes_clear(&text);
     return nas_rlm_save(s->rlm, path, err);
+}
+
+/* Reads what save wrote; false when it is not that. */
+static bool read_aim(state *s, const char *text, nas_err *err)
+{
+    size_t size = strlen(text) + 1;
+    char *copy = nas_strdup(text), *rest = copy, *word = strsep(&rest, " ");
+    s->space = nas_space_need(word, err);
+    word = strsep(&rest, " ");
+    s->task = s->space && word ? nas_space_task(s->space, word, err) : NULL;
+    s->metric = nas_alloc(size * sizeof *s->metric);
+    bool ok = s->task != NULL;
+    while (ok && (word = strsep(&rest, " "))) {
+        int at = nas_metric_find(s->rlm->schema.metric, s->rlm->schema.n, word);
+        s->metric[s->m++] = (size_t)at;
+        ok = at >= 0;
+    }
+    free(copy);
+    return ok && s->m > 0;
 }
 
 static void *load(const nas_predictor_type *type, const char *path, nas_err *err)
 {
     (void)type;
-    uint64_t m = 0;
     nas_rlm *rlm = nas_rlm_load(path, err);
     if (!rlm)
         return NULL;
-    const char *text = nas_model_meta(rlm->model, "predictor_metrics");
+    const char *text = nas_model_meta(rlm->model, "predictor_of");
     state *s = nas_zalloc(1, sizeof *s);
-    *s = (state){.rlm = rlm};
-    if (!text || !nas_read_u64(text, &m) || m < 1 || m > rlm->schema.n || rlm->n_domain == 0)
-        nas_fail(err, NAS_FAILED, "'%s' does not say what it predicts", path);
-    s->m = m;
-    if (err->code == NAS_OK)
-        s->space = nas_space_need(rlm->domain[0].space, err);
-    if (s->space)
-        s->task = nas_space_task(s->space, rlm->domain[0].task, err);
-    if (s->task)
+    s->rlm = rlm;
+    if (text && read_aim(s, text, err))
         return s;
+    if (err->code == NAS_OK)
+        nas_fail(err, NAS_FAILED, "'%s' does not say what it predicts", path);
     free_state(s);
     return NULL;
 }
@@ -229,12 +407,22 @@ static size_t parameters(const void *pointer)
 }
 
 #define VERBS                                                                                      \
-    .name = "rlm", .title = "regression language model, from scratch", .fit = fit,                 \
-    .predict = predict, .save = save, .load = load, .parameters = parameters, .free = free_state
+    .fit = fit, .predict = predict, .save = save, .load = load, .parameters = parameters,          \
+    .free = free_state
 
-const nas_predictor_type nas_predictor_rlm = {VERBS, .data = &RECIPE};
+const nas_predictor_type nas_predictor_rlm = {
+    .name = "rlm",
+    .title = "regression language model, taught by kernel ridge on the same rows",
+    VERBS,
+    .data = &TAUGHT};
+const nas_predictor_type nas_predictor_rlm_alone = {
+    .name = "rlm-alone", .title = "regression language model, no teacher", VERBS, .data = &ALONE};
 
 nas_predictor_type nas_predictor_rlm_with(const nas_rlm_recipe *recipe)
 {
-    return (nas_predictor_type){VERBS, .data = recipe};
+    return (nas_predictor_type){
+        .name = recipe->teacher ? nas_predictor_rlm.name : nas_predictor_rlm_alone.name,
+        .title = "regression language model",
+        VERBS,
+        .data = recipe};
 }

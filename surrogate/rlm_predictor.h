@@ -1,10 +1,13 @@
 /* How does the language model take part in the bench? As a predictor that learns from scratch:
- * first to read, from counts of random architectures of the space, then the labels.
+ * first to read, from labels of random architectures that cost nothing, then the labels.
  *
  *     const nas_predictor_type mine = nas_predictor_rlm_with(&recipe);   // or nas_predictor_rlm
  *     status = nas_predictor_fit(&p, &mine, &labels, seed, &err);
  *
- * The recipe is what was found by measurement; another one makes another predictor. */
+ * With teachers it learns more than the labelled rows: other predictors, fitted on the same rows,
+ * label random architectures (knowledge distillation: Hinton et al., 2015). What it then says still
+ * comes from its own reading of a text alone. The recipe is what was found by measurement; another
+ * one makes another predictor. */
 #ifndef NAS_SURROGATE_RLM_PREDICTOR_H
 #define NAS_SURROGATE_RLM_PREDICTOR_H
 
@@ -22,11 +25,15 @@ typedef struct {
 typedef struct {
     nas_model_config sizes; /* vocabularies follow from the space */
     const char *number;     /* layout */
+    const char *start;      /* a trained model that can read; NULL: it learns that first */
     size_t random;          /* architectures to learn reading from */
     nas_rlm_stage reading, labels;
+    const char *const *teacher; /* names of predictors, NULL ends; NULL: none */
+    size_t taught;              /* random architectures that they label */
 } nas_rlm_recipe;
 
-extern const nas_predictor_type nas_predictor_rlm;
+extern const nas_predictor_type nas_predictor_rlm;       /* with teachers */
+extern const nas_predictor_type nas_predictor_rlm_alone; /* without */
 nas_predictor_type nas_predictor_rlm_with(const nas_rlm_recipe *recipe);
 
 #endif

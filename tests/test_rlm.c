@@ -248,7 +248,7 @@ static void test_predictor(void **state)
     assert_int_equal(nas_predictor_predict(&p, arch + N, REST, mean, spread, &err), NAS_OK);
     assert_int_equal(nas_predictor_save(&p, PATH, &err), NAS_OK);
     assert_int_equal(nas_predictor_load(&q, PATH, &err), NAS_OK);
-    assert_string_equal(q.type->name, "rlm");
+    assert_string_equal(q.type->name, "rlm"); /* with or without teachers */
     assert_int_equal(nas_predictor_parameters(&p), nas_predictor_parameters(&q));
     assert_int_equal(nas_predictor_predict(&q, arch + N, REST, mean2, spread2, &err), NAS_OK);
     assert_memory_equal(mean, mean2, sizeof mean);

@@ -21,9 +21,9 @@ typedef struct {
     nas_bench_plan plan;
     nas_bench_about about;
     nas_bench_run run;
-    const char *path; /* of the file or NULL */
+    const char *path;  /* of the file or NULL */
     const char *start; /* of the model that language models start from, or NULL */
-    bool plain;       /* progress */
+    bool plain;        /* progress */
     time_t saved;
 } command;
 

@@ -10,25 +10,16 @@
 /* ---- the list ---- */
 
 const nas_predictor_type *const nas_predictors[] = {
-    &nas_predictor_params,
-    &nas_predictor_macs,
-    &nas_predictor_ridge,
-    &nas_predictor_krr_hamming,
-    &nas_predictor_krr_wl,
-    &nas_predictor_krr_free,
-    &nas_predictor_mlp,
-    &nas_predictor_gcn,
-    &nas_predictor_gcn_hinge,
-    &nas_predictor_brp_gcn,
-    &nas_predictor_dgf,
-    &nas_predictor_gat,
-    &nas_predictor_gat_released,
-    &nas_predictor_flan_1,
-    &nas_predictor_flan_2,
-    &nas_predictor_tagates,
-    &nas_predictor_rlm,
-    &nas_predictor_rlm_alone,
-    NULL,
+    &nas_predictor_params,    &nas_predictor_macs,
+    &nas_predictor_ridge,     &nas_predictor_krr_hamming,
+    &nas_predictor_krr_wl,    &nas_predictor_krr_free,
+    &nas_predictor_krr_both,  &nas_predictor_mlp,
+    &nas_predictor_gcn,       &nas_predictor_gcn_hinge,
+    &nas_predictor_brp_gcn,   &nas_predictor_dgf,
+    &nas_predictor_gat,       &nas_predictor_gat_released,
+    &nas_predictor_flan_1,    &nas_predictor_flan_2,
+    &nas_predictor_tagates,   &nas_predictor_rlm,
+    &nas_predictor_rlm_alone, NULL,
 };
 
 const nas_predictor_type *nas_predictor_find(const char *name)

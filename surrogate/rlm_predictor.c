@@ -18,14 +18,11 @@ enum { VOCAB_TEXTS = 3000 };
               .heads = 4,                                                                          \
               .ffn = 384,                                                                          \
               .max_input = 2048},                                                                  \
-    .number = "SCI(2,2)", .random = 20000, .reading = {.epochs = 10,                               \
-                                                       .batch = 64,                                \
-                                                       .numbers = 6,                               \
-                                                       .rate = 2e-3,                               \
-                                                       .jitter = 0.03,                             \
-                                                       .decay = 0.05}
+    .number = "SCI(2,2)", .random = 20000,                                                         \
+    .reading = {                                                                                   \
+        .epochs = 10, .batch = 64, .numbers = 6, .rate = 2e-3, .jitter = 0.03, .decay = 0.05}
 
-static const char *const TEACHERS[] = {"krr-free", "krr-wl", NULL};
+static const char *const TEACHERS[] = {"krr-both", NULL};
 
 static const nas_rlm_recipe TAUGHT = {
     READER,
@@ -420,9 +417,9 @@ const nas_predictor_type nas_predictor_rlm_alone = {
 
 nas_predictor_type nas_predictor_rlm_with(const nas_rlm_recipe *recipe)
 {
-    return (nas_predictor_type){
-        .name = recipe->teacher ? nas_predictor_rlm.name : nas_predictor_rlm_alone.name,
-        .title = "regression language model",
-        VERBS,
-        .data = recipe};
+    return (nas_predictor_type){.name = recipe->teacher ? nas_predictor_rlm.name
+                                                        : nas_predictor_rlm_alone.name,
+                                .title = "regression language model",
+                                VERBS,
+                                .data = recipe};
 }

@@ -66,7 +66,7 @@ void nas_baseline_free(void *state);
 /* The instances. */
 extern const nas_predictor_type nas_predictor_params, nas_predictor_macs;
 extern const nas_predictor_type nas_predictor_ridge, nas_predictor_krr_hamming,
-    nas_predictor_krr_wl, nas_predictor_krr_free;
+    nas_predictor_krr_wl, nas_predictor_krr_free, nas_predictor_krr_both;
 extern const nas_predictor_type nas_predictor_mlp, nas_predictor_gcn, nas_predictor_gcn_hinge,
     nas_predictor_brp_gcn, nas_predictor_dgf, nas_predictor_gat, nas_predictor_gat_released,
     nas_predictor_flan_1, nas_predictor_flan_2, nas_predictor_tagates;

@@ -1,7 +1,9 @@
 /* Kernel ridge regression: one-hot genes (linear), genes by Hamming distance, cells by their
- * Weisfeiler-Lehman colours, and networks by the labels that cost nothing (structure.h). Bandwidth and ridge are those with the least squared error of the
- * training rows when each is left out (exact, from the inverse of the kernel matrix).
- * What is learned: numbers {bandwidth, ridge, weight of each row}, and the rows. */
+ * Weisfeiler-Lehman colours, and networks by the labels that cost nothing (structure.h). Bandwidth
+ * and ridge are those with the least squared error of the training rows when each is left out
+ * (exact, from the inverse of the kernel matrix). krr-both multiplies the kernels of the last two,
+ * and how much colours count is chosen likewise. What is learned: numbers {bandwidth, ridge, share
+ * of the first and of the second distance, weight of each row}, and the rows. */
 #include "surrogate/baselines/baseline.h"
 #include "surrogate/baselines/dense.h"
 #include "surrogate/encode.h"
@@ -24,7 +26,8 @@ enum {
     TRIAL_LEAST = 12, /* with fewer rows the middle candidates are taken */
     ROUNDS = 3,       /* of colour refinement */
     COLOURS_MOST = 2 * NAS_CELL_NODES * (ROUNDS + 1),
-    HEAD = 2, /* numbers before the weights */
+    SHARES = 3, /* of colours that krr-both tries */
+    HEAD = 4,   /* numbers before the weights */
 };
 
 /* ---- what is compared ---- */
@@ -170,23 +173,34 @@ static double colour_distance(const uint64_t *a, size_t na, const uint64_t *b, s
     return (double)(na + nb - 2 * both);
 }
 
-static double distance(const points *p, size_t i, const points *q, size_t j)
+static double label_distance(const double *x, const double *y)
 {
-    if (p->colour)
-        return colour_distance(p->colour + i * COLOURS_MOST, p->count[i],
-                               q->colour + j * COLOURS_MOST, q->count[j]);
-    if (p->label) {
-        const double *x = p->label + i * NAS_STRUCTURE_COUNT;
-        const double *y = q->label + j * NAS_STRUCTURE_COUNT;
-        double sum = 0;
-        for (int k = 0; k < NAS_STRUCTURE_COUNT; k++)
-            sum += (x[k] - y[k]) * (x[k] - y[k]);
-        return sum;
-    }
-    int differ = 0;
-    for (uint32_t g = 0; g < p->arch[i].n; g++)
-        differ += p->arch[i].gene[g] != q->arch[j].gene[g];
-    return differ;
+    double sum = 0;
+    for (int k = 0; k < NAS_STRUCTURE_COUNT; k++)
+        sum += (x[k] - y[k]) * (x[k] - y[k]);
+    return sum;
+}
+
+/* share: of the distance by free labels, and of that by colours or genes. */
+static double distance(const points *p, size_t i, const points *q, size_t j, const double *share)
+{
+    double sum = 0;
+    if (share[0] > 0)
+        sum += share[0] * label_distance(p->label + i * NAS_STRUCTURE_COUNT,
+                                         q->label + j * NAS_STRUCTURE_COUNT);
+    if (share[1] > 0 && p->colour)
+        sum += share[1] * colour_distance(p->colour + i * COLOURS_MOST, p->count[i],
+                                          q->colour + j * COLOURS_MOST, q->count[j]);
+    for (uint32_t g = 0; share[1] > 0 && !p->colour && g < p->arch[i].n; g++)
+        sum += share[1] * (p->arch[i].gene[g] != q->arch[j].gene[g]);
+    return sum;
+}
+
+static void fill_distances(const points *rows, const double *share, double *d)
+{
+    for (size_t i = 0; i < rows->n; i++)
+        for (size_t j = 0; j <= i; j++)
+            d[i * rows->n + j] = distance(rows, i, rows, j, share);
 }
 
 static double kernel(const ridge_kind *kind, double d, double band, uint32_t genes)
@@ -235,35 +249,65 @@ static double mean_distance(const double *d, size_t all, size_t n)
     return sum > 0 ? 2 * sum / ((double)n * (double)(n - 1)) : 1;
 }
 
-/* choice: {bandwidth, ridge}; own: predictions of the first rows, returns how many. */
-static size_t choose(const ridge_kind *kind, const nas_problem *p, const double *d, double *choice,
-                     double *own)
+/* choice: {bandwidth, ridge} of the least error, where that is below *best; own: predictions of the
+ * first rows then. Returns how many. */
+static size_t choose(const ridge_kind *kind, const nas_problem *p, const double *d, double *best,
+                     double *choice, double *own)
 {
     size_t n = p->n < TRIAL_ROWS ? p->n : TRIAL_ROWS, tries = n < TRIAL_LEAST ? 0 : 12;
     uint32_t genes = p->arch[0].n;
     double *l = nas_alloc(n * n * sizeof *l), *trial = nas_alloc(n * sizeof *trial);
-    double scale = mean_distance(d, p->n, n), best = INFINITY;
-    choice[0] = scale * kind->band[1];
-    choice[1] = kind->ridge[1];
+    double scale = mean_distance(d, p->n, n);
+    const double middle[2] = {scale * kind->band[1], kind->ridge[1]};
     for (size_t k = 0; k < tries; k++) {
         double next[2] = {scale * kind->band[k / 4], kind->ridge[k % 4]};
         if (kind->linear && k >= 4) /* has no bandwidth */
             break;
         factor(kind, d, p->n, n, genes, next, l);
         double error = leave_out(l, p->y, n, trial);
-        if (error < best) {
-            best = error;
+        if (error < *best) {
+            *best = error;
             memcpy(choice, next, sizeof next);
             memcpy(own, trial, n * sizeof *own);
         }
     }
     if (tries == 0) {
+        memcpy(choice, middle, sizeof middle);
         factor(kind, d, p->n, n, genes, choice, l);
-        leave_out(l, p->y, n, own);
+        *best = leave_out(l, p->y, n, own);
     }
     free(trial);
     free(l);
     return n;
+}
+
+/* The same over shares of colours, for a kind that has them; choice: HEAD numbers. d (n, n) becomes
+ * the distances chosen. */
+static size_t choose_all(const ridge_kind *kind, const nas_problem *p, const points *rows,
+                         double *d, double *choice, double *own)
+{
+    static const double shares[SHARES] = {0.25, 1, 0};
+    double best = INFINITY, unit[2] = {1, 1}, *trial = nas_alloc(p->n * sizeof *trial);
+    bool both = kind->free && kind->colours;
+    size_t left_out = 0;
+    for (int k = 0; both && k < 2; k++) {
+        fill_distances(rows, (double[]){k == 0, k == 1}, d);
+        unit[k] = 1 / mean_distance(d, p->n, p->n);
+    }
+    for (int k = 0; k < (both && p->n >= TRIAL_LEAST ? SHARES : 1); k++) {
+        double share[2] = {kind->free ? unit[0] : 0, both ? shares[k] * unit[1] : !kind->free};
+        double next[2], before = best;
+        fill_distances(rows, share, d);
+        left_out = choose(kind, p, d, &best, next, trial);
+        if (best < before) {
+            memcpy(choice, next, sizeof next);
+            memcpy(choice + 2, share, sizeof share);
+            memcpy(own, trial, left_out * sizeof *own);
+        }
+    }
+    free(trial);
+    fill_distances(rows, choice + 2, d);
+    return left_out;
 }
 
 static size_t fit(const nas_learner *learner, const nas_problem *p, nas_learned *learned,
@@ -280,10 +324,7 @@ static size_t fit(const nas_learner *learner, const nas_problem *p, nas_learned 
     learned->n_arch = n;
     learned->arch = nas_alloc(n * sizeof *learned->arch);
     memcpy(learned->arch, p->arch, n * sizeof *learned->arch);
-    for (size_t i = 0; i < n; i++)
-        for (size_t j = 0; j <= i; j++)
-            d[i * n + j] = distance(&rows, i, &rows, j);
-    size_t left_out = choose(kind, p, d, learned->number, own);
+    size_t left_out = choose_all(kind, p, &rows, d, learned->number, own);
     factor(kind, d, n, n, p->arch[0].n, learned->number,
            d); /* in place: row by row from the left */
     memcpy(learned->number + HEAD, p->y, n * sizeof *learned->number);
@@ -306,7 +347,8 @@ static void score(const nas_learner *learner, const nas_problem *where, const na
         to[i] = 0;
         for (size_t k = 0; k < rows.n; k++)
             to[i] += learned->number[HEAD + k] *
-                     kernel(kind, distance(&asked, i, &rows, k), learned->number[0], arch[i].n);
+                     kernel(kind, distance(&asked, i, &rows, k, learned->number + 2),
+                            learned->number[0], arch[i].n);
     }
     close_points(asked);
     close_points(rows);
@@ -347,3 +389,6 @@ const nas_predictor_type nas_predictor_krr_wl = {
 const nas_predictor_type nas_predictor_krr_free = {
     "krr-free", "kernel ridge, labels that cost nothing",
     RIDGE(.free = true, .band = {0.7, 1.5, 4}, .ridge = {0.01, 0.05, 0.1, 0.3})};
+const nas_predictor_type nas_predictor_krr_both = {
+    "krr-both", "kernel ridge, labels that cost nothing and colours of cells",
+    RIDGE(.free = true, .colours = true, .band = {0.7, 1.5, 4}, .ridge = {0.01, 0.05, 0.1, 0.3})};

@@ -26,9 +26,9 @@ static const char *const TEACHERS[] = {"krr-both", NULL};
 
 static const nas_rlm_recipe TAUGHT = {
     READER,
-    .labels = {.epochs = 6, .batch = 64, .rate = 1e-3, .jitter = 0.05, .decay = 0.05},
+    .labels = {.epochs = 10, .batch = 64, .rate = 2e-3, .jitter = 0.02, .decay = 0.02},
     .teacher = TEACHERS,
-    .taught = 6000,
+    .taught = 12000,
 };
 static const nas_rlm_recipe ALONE = {
     READER,

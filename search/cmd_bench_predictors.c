@@ -82,7 +82,8 @@ static nas_status read_methods(command *c, const nas_options *o, nas_err *err)
         add_named(c, next_word(&list, word), err);
     bool all = !nas_options_has(o, "methods") && c->n_foreign == 0;
     for (size_t i = 0; all && nas_predictors[i] && err->code == NAS_OK; i++)
-        add_named(c, nas_predictors[i]->name, err);
+        if (c->start || nas_predictors[i]->fit != nas_predictor_rlm.fit) /* reading takes long */
+            add_named(c, nas_predictors[i]->name, err);
     for (size_t i = 0; i < c->n_foreign && err->code == NAS_OK; i++)
         add_method(c, (nas_bench_method){.foreign = &c->foreign[i]}, c->foreign_name[i], err);
     return err->code;

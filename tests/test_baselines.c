@@ -244,7 +244,7 @@ static void test_save_load(void **state)
         nas_predictor p, q;
         nas_err err = {0};
         bool slow = !strcmp(nas_predictors[k]->name, "brp-gcn");
-        if (!strcmp(nas_predictors[k]->name, "rlm"))
+        if (!strncmp(nas_predictors[k]->name, "rlm", 3)) /* test_rlm has them, smaller */
             continue; /* minutes: test_rlm does the same with a small one */
         labels.m = slow ? 1 : 2;
         double first[N];

@@ -1,5 +1,6 @@
 /* The trained surrogate as a whole: a small model learns the MACs of nb201 from texts, and is then
  * saved, loaded, split into batches and threads, extended and damaged. */
+#include "onnx/read.h"
 #include "results/rank.h"
 #include "surrogate/corpus.h"
 #include "surrogate/rlm_predictor.h"
@@ -357,6 +358,41 @@ static void test_structure(void **state)
     assert_true(label[NAS_STRUCTURE_CONVS] == label[NAS_STRUCTURE_ACTIVE_CONVS]);
 }
 
+/* a: one 3x3. The sum has the energies 1 of a and 1 of b (one 1x1 more); behind the pool, 8
+ * channels of it stand beside 8 of c, whose energy is 1 and which has two 3x3. */
+static void test_signal(void **state)
+{
+    static const char text[] =
+        "<ir_version: 8, opset_import: [\"\" : 17]>\n"
+        "net (float[N,8,4,4] x, float[8,8,3,3] v, float[8,8,1,1] w, float[8,8,3,3] u)"
+        " => (float[N,16,4,4] y) {\n"
+        "  a = Conv <kernel_shape=[3,3],pads=[1,1,1,1]> (x, v)\n"
+        "  b = Conv <kernel_shape=[1,1]> (a, w)\n"
+        "  s = Add (a, b)\n"
+        "  p = MaxPool <kernel_shape=[3,3],pads=[1,1,1,1]> (s)\n"
+        "  c = Conv <kernel_shape=[3,3],pads=[1,1,1,1]> (a, u)\n"
+        "  y = Concat <axis=1> (p, c)\n"
+        "}\n";
+    nas_graph *graph;
+    nas_signal signal;
+    nas_err err = {0};
+    (void)state;
+    if (nas_onnx_read(text, sizeof text - 1, &graph, &err) != NAS_OK)
+        fail_msg("%s", err.text);
+    nas_signal_of(nas_graph_flat(graph, &err), &signal);
+    nas_graph_free(graph);
+    /* shares of the energy: 1/3 each of (3x3 pool), (3x3 1x1 pool), (3x3 3x3) */
+    assert_float_equal(signal.energy, 1.5, 1e-12); /* mean of 2 and 1 over channels */
+    assert_float_equal(signal.growth, 1, 1e-12);   /* every Conv reads energy 1 */
+    assert_float_equal(signal.mean[NAS_SIGNAL_CONV], 5.0 / 3, 1e-12);
+    assert_float_equal(signal.mean[NAS_SIGNAL_POINTWISE], 1.0 / 3, 1e-12);
+    assert_float_equal(signal.mean[NAS_SIGNAL_SPATIAL], 4.0 / 3, 1e-12);
+    assert_float_equal(signal.mean[NAS_SIGNAL_POOL], 2.0 / 3, 1e-12);
+    assert_float_equal(signal.variance[NAS_SIGNAL_CONV], 2.0 / 9, 1e-12);
+    assert_float_equal(signal.half[NAS_SIGNAL_POOL], -log2((0.5 + 0.5 + 1) / 3), 1e-12);
+    assert_float_equal(signal.tenth[NAS_SIGNAL_SPATIAL], -log10((0.1 + 0.1 + 0.01) / 3), 1e-12);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -365,6 +401,7 @@ int main(void)
         cmocka_unit_test(test_begins_anew),   cmocka_unit_test(test_extend),
         cmocka_unit_test(test_predictor),     cmocka_unit_test(test_refuses_files),
         cmocka_unit_test(test_refuses_texts), cmocka_unit_test(test_structure),
+        cmocka_unit_test(test_signal),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -77,7 +77,7 @@ static void check_net(int id)
         keep[i] = w[i] += 0.05f * (float)nas_rng_normal(&rng);
     for (size_t i = 0; i < results; i++)
         weighting[i] = (float)nas_rng_normal(&rng);
-    nas_work *work = nas_work_new(c, w, FEW);
+    nas_work *work = nas_work_new(c, w, FEW, true);
     nas_work_load(work, e, NULL, 0, FEW);
     nas_work_forward(work, &step);
     memcpy(nas_work_gradient(work), weighting, results * sizeof *weighting);
@@ -123,6 +123,75 @@ static void test_gradients(void **state)
     (void)state;
     for (int id = 0; id < NAS_NET_COUNT; id++)
         check_net(id);
+}
+
+/* The plain program: products on all rows of nodes. */
+static void make_plain(nas_circuit *c)
+{
+    for (int i = 0; i < c->n_op; i++) {
+        circuit_op *op = &c->op[i];
+        const circuit_value *a = &c->value[op->a < 0 ? 0 : op->a],
+                            *b = &c->value[op->b < 0 ? 0 : op->b];
+        if (op->a >= 0 && op->b >= 0 && b->weight && b->rows == a->cols &&
+            b->cols == c->value[op->out].cols)
+            op->kind = NAS_ROWS_ALL;
+    }
+}
+
+/* Results and gradients of a batch that runs in blocks, with equal rows multiplied once, are those
+ * of architectures alone in the plain program; so are results with reused memory. */
+static void test_blocks(void **state)
+{
+    (void)state;
+    enum { MANY = 40 };
+    for (int id = 0; id < NAS_NET_COUNT; id++) {
+        if (id == NAS_NET_MLP) /* its batches are normed together */
+            continue;
+        const nas_net *net = &nas_nets[id];
+        nas_encoding *e = two_cells(net, MANY);
+        nas_circuit *c = nas_net_circuit(net, 2, e->nodes, e->labels, ROOM);
+        nas_circuit *plain = nas_net_circuit(net, 2, e->nodes, e->labels, ROOM);
+        make_plain(plain);
+        nas_rng rng = nas_rng_seed(51);
+        size_t n = nas_circuit_weights(c), cols = (size_t)nas_circuit_cols(c, c->y);
+        float *w = calloc(n, sizeof *w), *g = calloc(n, sizeof *g), *sum = calloc(n, sizeof *sum);
+        float weighting[MANY * 4];
+        nas_circuit_init(c, &rng, w);
+        for (size_t i = 0; i < n; i++)
+            w[i] += 0.05f * (float)nas_rng_normal(&rng);
+        for (size_t i = 0; i < MANY * cols; i++)
+            weighting[i] = (float)nas_rng_normal(&rng);
+        nas_work *all = nas_work_new(c, w, MANY, true), *near = nas_work_new(c, w, MANY, false);
+        nas_work *one = nas_work_new(plain, w, 1, true);
+        nas_work_load(all, e, NULL, 0, MANY);
+        nas_work_forward(all, NULL);
+        memcpy(nas_work_gradient(all), weighting, MANY * cols * sizeof *weighting);
+        nas_work_backward(all, g);
+        nas_work_load(near, e, NULL, 0, MANY);
+        nas_work_forward(near, NULL);
+        assert_memory_equal(nas_work_result(near), nas_work_result(all), MANY * cols * sizeof *w);
+        for (size_t i = 0; i < MANY; i++) {
+            nas_work_load(one, e, NULL, i, 1);
+            nas_work_forward(one, NULL);
+            for (size_t k = 0; k < cols; k++)
+                assert_true(fabsf(nas_work_result(one)[k] - nas_work_result(all)[i * cols + k]) <
+                            1e-5f);
+            memcpy(nas_work_gradient(one), weighting + i * cols, cols * sizeof *weighting);
+            nas_work_backward(one, sum);
+        }
+        double norm = 0, off = 0;
+        for (size_t i = 0; i < n; i++) {
+            norm += (double)sum[i] * (double)sum[i];
+            off += (double)(sum[i] - g[i]) * (double)(sum[i] - g[i]);
+        }
+        assert_true(norm > 0);
+        if (sqrt(off) > 1e-5 * sqrt(norm))
+            fail_msg("network %d: gradient off by %g of %g", id, sqrt(off), sqrt(norm));
+        nas_work_free(all), nas_work_free(near), nas_work_free(one);
+        nas_circuit_free(c), nas_circuit_free(plain);
+        nas_encoding_free(e);
+        free(w), free(g), free(sum);
+    }
 }
 
 /* A random topological order of the cell with the input first and the output last. */
@@ -349,9 +418,13 @@ static void test_cholesky(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gradients),         cmocka_unit_test(test_relabeling_changes_nothing),
-        cmocka_unit_test(test_simplify),          cmocka_unit_test(test_save_load),
-        cmocka_unit_test(test_ridge_learns_sums), cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_gradients),
+        cmocka_unit_test(test_blocks),
+        cmocka_unit_test(test_relabeling_changes_nothing),
+        cmocka_unit_test(test_simplify),
+        cmocka_unit_test(test_save_load),
+        cmocka_unit_test(test_ridge_learns_sums),
+        cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_cholesky),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

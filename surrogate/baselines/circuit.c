@@ -25,6 +25,7 @@ void nas_circuit_end(nas_circuit *t, int y)
 {
     assert(t->value[y].per == 1);
     t->y = y;
+    circuit_place(t);
 }
 
 size_t nas_circuit_weights(const nas_circuit *t)
@@ -51,6 +52,7 @@ static int add_value(nas_circuit *t, circuit_value value)
     assert(t->n_value < CIRCUIT_VALUES);
     size_t *sum = value.weight ? &t->weights : value.per ? &t->per : &t->fixed;
     value.at = *sum;
+    value.root = t->n_value;
     *sum += (size_t)(value.per ? value.per : value.rows) * (size_t)value.cols;
     t->value[t->n_value] = value;
     return t->n_value++;
@@ -69,6 +71,15 @@ circuit_op *circuit_add(nas_circuit *t, int per, int rows, int cols)
     circuit_op *op = &t->op[t->n_op++];
     *op = (circuit_op){.a = -1, .b = -1, .c = -1, .d = -1};
     op->out = add_value(t, (circuit_value){.per = per, .rows = per ? 0 : rows, .cols = cols});
+    return op;
+}
+
+circuit_op *circuit_over(nas_circuit *t, int x)
+{
+    assert(t->n_op < CIRCUIT_OPS && t->n_value < CIRCUIT_VALUES && !t->value[x].weight);
+    circuit_op *op = &t->op[t->n_op++];
+    *op = (circuit_op){.a = -1, .b = -1, .c = -1, .d = -1, .out = t->n_value++};
+    t->value[op->out] = t->value[x];
     return op;
 }
 
@@ -112,27 +123,56 @@ void nas_circuit_init(const nas_circuit *t, const nas_rng *rng, float *weights)
 
 /* ---- work ---- */
 
-nas_work *nas_work_new(const nas_circuit *t, const float *weights, size_t most)
+/* Architectures of a block. */
+enum { BLOCK = 16 };
+
+static size_t blocks_of(const nas_work *w, size_t n)
+{
+    return (n + w->block - 1) / w->block;
+}
+
+static void new_graphs(const nas_circuit *t, size_t most, work_graphs *g)
+{
+    size_t cells = most * (size_t)t->cells, nodes = cells * (size_t)t->nodes;
+    g->label = nas_alloc(nodes * sizeof *g->label);
+    g->from = nas_alloc(nodes * sizeof *g->from);
+    g->to = nas_alloc(nodes * sizeof *g->to);
+    g->count = nas_alloc(cells * sizeof *g->count);
+    g->side = nas_alloc(2 * most * sizeof *g->side);
+    for (int m = 0; m < NAS_MIX_COUNT; m++)
+        if (t->mixes[m])
+            g->mix[m] = nas_alloc(nodes * (size_t)t->nodes * sizeof *g->mix[m]);
+}
+
+/* Only what learns keeps the values of all its blocks. */
+nas_work *nas_work_new(const nas_circuit *t, const float *weights, size_t most, bool learns)
 {
     nas_work *w = nas_zalloc(1, sizeof *w);
-    size_t cells = most * (size_t)t->cells, nodes = cells * (size_t)t->nodes;
     w->circuit = t;
     w->kernels = nas_kernels_choose(NULL);
     if (!w->kernels)
         w->kernels = &nas_kernels_generic;
     w->weights = weights;
     w->most = most;
-    w->x = nas_zalloc(t->fixed + most * t->per, sizeof *w->x);
-    w->dx = nas_alloc((t->fixed + most * t->per) * sizeof *w->dx);
-    w->scratch = nas_zalloc(t->scratch_fixed + most * t->scratch, sizeof *w->scratch);
-    w->label = nas_alloc(nodes * sizeof *w->label);
-    w->from = nas_alloc(nodes * sizeof *w->from);
-    w->to = nas_alloc(nodes * sizeof *w->to);
-    w->count = nas_alloc(cells * sizeof *w->count);
-    w->side = nas_alloc(2 * most * sizeof *w->side);
-    for (int m = 0; m < NAS_MIX_COUNT; m++)
-        if (t->mixes[m])
-            w->mix[m] = nas_alloc(nodes * (size_t)t->nodes * sizeof *w->mix[m]);
+    w->block = t->whole || most < BLOCK ? most : BLOCK;
+    w->learns = learns;
+    w->step = 1;
+    size_t kept = learns ? blocks_of(w, most) : 1, cols = (size_t)t->value[t->y].cols;
+    w->all_x =
+        nas_zalloc(kept, (t->fixed + w->block * (learns ? t->per : t->near_x)) * sizeof(float));
+    w->all_scratch = nas_zalloc(kept, (t->scratch_fixed + w->block * t->scratch) * sizeof(float));
+    if (learns)
+        w->dx = nas_zalloc(t->fixed + w->block * t->near_dx, sizeof *w->dx);
+    w->y = nas_alloc(most * cols * sizeof *w->y);
+    w->dy = nas_alloc(most * cols * sizeof *w->dy);
+    w->pack = nas_zalloc((size_t)t->n_value, sizeof *w->pack);
+    new_graphs(t, most, &w->all);
+    size_t nodes = w->block * (size_t)(t->cells * t->nodes);
+    for (int k = 0; k < NAS_ROWS_COUNT; k++)
+        if (k != NAS_ROWS_ALL && t->rows[k]) {
+            w->list[k].row = nas_alloc(nodes * sizeof *w->list[k].row);
+            w->list[k].like = nas_alloc(nodes * sizeof *w->list[k].like);
+        }
     return w;
 }
 
@@ -140,17 +180,23 @@ void nas_work_free(nas_work *w)
 {
     if (!w)
         return;
-    free(w->x);
+    work_clear_packs(w);
+    free(w->all_x);
+    free(w->all_scratch);
     free(w->dx);
-    free(w->scratch);
-    free(w->packed);
-    free(w->label);
-    free(w->from);
-    free(w->to);
-    free(w->count);
-    free(w->side);
+    free(w->y);
+    free(w->dy);
+    free(w->all.label);
+    free(w->all.from);
+    free(w->all.to);
+    free(w->all.count);
+    free(w->all.side);
     for (int m = 0; m < NAS_MIX_COUNT; m++)
-        free(w->mix[m]);
+        free(w->all.mix[m]);
+    for (int k = 0; k < NAS_ROWS_COUNT; k++) {
+        free(w->list[k].row);
+        free(w->list[k].like);
+    }
     free(w);
 }
 
@@ -188,41 +234,69 @@ static void fill_mix(nas_mix mix, const uint64_t *from, size_t count, size_t nod
 static void load_graph(nas_work *w, const nas_encoding *e, size_t at, size_t to)
 {
     size_t nodes = (size_t)w->circuit->nodes, own = (size_t)e->nodes, first = to * nodes;
-    w->count[to] = e->count[at];
-    memset(w->label + first, 0, nodes * sizeof *w->label);
-    memset(w->from + first, 0, nodes * sizeof *w->from);
-    memset(w->to + first, 0, nodes * sizeof *w->to);
-    memcpy(w->label + first, e->label + at * own, own * sizeof *w->label);
-    memcpy(w->from + first, e->from + at * own, own * sizeof *w->from);
+    const work_graphs *g = &w->all;
+    g->count[to] = e->count[at];
+    memset(g->label + first, 0, nodes * sizeof *g->label);
+    memset(g->from + first, 0, nodes * sizeof *g->from);
+    memset(g->to + first, 0, nodes * sizeof *g->to);
+    memcpy(g->label + first, e->label + at * own, own * sizeof *g->label);
+    memcpy(g->from + first, e->from + at * own, own * sizeof *g->from);
     for (size_t i = 0; i < own; i++)
-        for (size_t j = 0; j < own; j++)
-            w->to[first + j] |= (w->from[first + i] >> j & 1) << i;
+        for (uint64_t from = g->from[first + i]; from; from &= from - 1)
+            g->to[first + (size_t)__builtin_ctzll(from)] |= UINT64_C(1) << i;
     for (int m = 0; m < NAS_MIX_COUNT; m++)
         if (w->circuit->mixes[m])
-            fill_mix((nas_mix)m, w->from + first, w->count[to], nodes, w->mix[m] + first * nodes);
+            fill_mix((nas_mix)m, g->from + first, g->count[to], nodes, g->mix[m] + first * nodes);
 }
 
 void nas_work_load(nas_work *w, const nas_encoding *e, const uint32_t *row, size_t first, size_t n)
 {
     size_t cells = (size_t)w->circuit->cells;
     assert(n <= w->most && e->nodes <= w->circuit->nodes && e->cells == w->circuit->cells);
-    w->n = n;
+    w->loaded = n;
     for (size_t i = 0; i < n; i++) {
         size_t at = row ? row[i] : first + i;
         assert(at < e->n);
-        memcpy(w->side + 2 * i, e->side + 2 * at, 2 * sizeof *w->side);
+        memcpy(w->all.side + 2 * i, e->side + 2 * at, 2 * sizeof *w->all.side);
         for (size_t c = 0; c < cells; c++)
             load_graph(w, e, at * cells + c, i * cells + c);
     }
 }
 
+/* Makes block k the one at hand. */
+static void select_block(nas_work *w, size_t k)
+{
+    const nas_circuit *t = w->circuit;
+    size_t first = k * w->block, cell = first * (size_t)t->cells, node = cell * (size_t)t->nodes;
+    size_t kept = w->learns ? k : 0;
+    w->n = w->loaded - first < w->block ? w->loaded - first : w->block;
+    w->x = w->all_x + kept * (t->fixed + w->block * (w->learns ? t->per : t->near_x));
+    w->scratch = w->all_scratch + kept * (t->scratch_fixed + w->block * t->scratch);
+    w->label = w->all.label + node;
+    w->from = w->all.from + node;
+    w->to = w->all.to + node;
+    w->count = w->all.count + cell;
+    w->side = w->all.side + 2 * first;
+    for (int m = 0; m < NAS_MIX_COUNT; m++)
+        if (t->mixes[m])
+            w->mix[m] = w->all.mix[m] + node * (size_t)t->nodes;
+    w->block_rng = k ? nas_rng_child(&w->rng, "block", k) : w->rng;
+    work_lists(w);
+}
+
 void nas_work_forward(nas_work *w, const nas_rng *rng)
 {
+    const nas_circuit *t = w->circuit;
+    const size_t cols = work_cols(w, t->y);
     w->training = rng != NULL;
-    if (rng)
-        w->rng = *rng;
-    for (int i = 0; i < w->circuit->n_op; i++)
-        w->circuit->op[i].forward(w, &w->circuit->op[i]);
+    w->rng = rng ? *rng : nas_rng_seed(0);
+    w->step += w->training;
+    for (size_t k = 0; k < blocks_of(w, w->loaded); k++) {
+        select_block(w, k);
+        for (int i = 0; i < t->n_op; i++)
+            t->op[i].forward(w, &t->op[i]);
+        memcpy(w->y + k * w->block * cols, work_x(w, t->y), w->n * cols * sizeof *w->y);
+    }
 }
 
 void nas_work_hold(nas_work *w, bool hold)
@@ -232,21 +306,42 @@ void nas_work_hold(nas_work *w, bool hold)
 
 const float *nas_work_result(const nas_work *w)
 {
-    return work_x(w, w->circuit->y);
+    return w->y;
 }
 
 float *nas_work_gradient(nas_work *w)
 {
-    memset(w->dx, 0, (w->circuit->fixed + w->most * w->circuit->per) * sizeof *w->dx);
-    return work_d(w, w->circuit->y);
+    memset(w->dy, 0, w->loaded * work_cols(w, w->circuit->y) * sizeof *w->dy);
+    return w->dy;
+}
+
+/* Each value's gradient begins at zero before its last reader adds to it. */
+static void block_backward(nas_work *w, const float *dy)
+{
+    const nas_circuit *t = w->circuit;
+    int opened = 0;
+    memset(w->dx, 0, t->fixed * sizeof *w->dx);
+    for (int i = t->n_op; i >= 0; i--) {
+        for (; opened < t->n_opened && t->reader[t->opened[opened]] == i; opened++) {
+            int root = t->opened[opened];
+            memset(work_d(w, root), 0, work_rows(w, root) * work_cols(w, root) * sizeof *w->dx);
+        }
+        if (i == t->n_op)
+            memcpy(work_d(w, t->y), dy, w->n * work_cols(w, t->y) * sizeof *dy);
+        else if (t->op[i].backward)
+            t->op[i].backward(w, &t->op[i]);
+    }
 }
 
 void nas_work_backward(nas_work *w, float *gradient)
 {
+    const size_t cols = work_cols(w, w->circuit->y);
+    assert(w->learns);
     w->dw = gradient;
-    for (int i = w->circuit->n_op; i-- > 0;)
-        if (w->circuit->op[i].backward)
-            w->circuit->op[i].backward(w, &w->circuit->op[i]);
+    for (size_t k = 0; k < blocks_of(w, w->loaded); k++) {
+        select_block(w, k);
+        block_backward(w, w->dy + k * w->block * cols);
+    }
 }
 
 /* ---- optimiser ---- */

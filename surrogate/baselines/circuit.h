@@ -5,7 +5,7 @@
  *     int h = nas_circuit_lookup(t, nas_circuit_param(t, labels, 48, NAS_INIT_NORMAL, 1));
  *     int y = nas_circuit_mean(t, h, false);                 // one row a cell
  *     nas_circuit_end(t, y);
- *     nas_work *w = nas_work_new(t, weights, 8);          // room for batches of 8
+ *     nas_work *w = nas_work_new(t, weights, 8, true);    // room for batches of 8
  *     nas_work_load(w, encoding, rows, 8);
  *     nas_work_forward(w, &rng);  fill(nas_work_gradient(w));  nas_work_backward(w, gradient);
  *
@@ -38,6 +38,18 @@ typedef enum {
     NAS_MIX_COUNT
 } nas_mix;
 
+/* Which rows of nodes a product is made on. Others are left as they are: nothing may depend on
+ * them. The second and third are for flows along edges, or back, whose gates are closed for none
+ * and which give inputs (back: outputs) nothing but their own row: all inputs then have the same
+ * row along edges, and all nones have. */
+typedef enum {
+    NAS_ROWS_ALL,
+    NAS_ROWS_FORTH, /* nodes with successors */
+    NAS_ROWS_BACK,  /* nodes with predecessors */
+    NAS_ROWS_GATED, /* nodes whose gate is not forced */
+    NAS_ROWS_COUNT
+} nas_rows_of;
+
 /* For graphs of cells cells of at most nodes nodes whose labels are below labels. */
 nas_circuit *nas_circuit_new(int cells, int nodes, int labels);
 void nas_circuit_free(nas_circuit *circuit);
@@ -57,28 +69,30 @@ int nas_circuit_side(nas_circuit *circuit); /* nas_encoding.side, 2 columns */
 /* Adjacency and labels of an architecture in one row, of its first nodes. */
 int nas_circuit_plain(nas_circuit *circuit, int nodes);
 
-/* ---- operations: each returns the new value ---- */
+/* ---- operations: each returns the new value. Those marked "over x" take its place: nothing else
+ * may read x. ---- */
 
-int nas_circuit_linear(nas_circuit *circuit, int x, int w,
-                       int bias); /* x w + bias; bias -1: none */
-int nas_circuit_bias(nas_circuit *circuit, int x, int bias);
-/* scale_a a + scale_b b, negative values to 0 when relu */
+/* x w + bias, w: a parameter; bias -1: none */
+int nas_circuit_linear(nas_circuit *circuit, int x, int w, int bias);
+int nas_circuit_linear_rows(nas_circuit *circuit, int x, int w, int bias, nas_rows_of rows);
+int nas_circuit_bias(nas_circuit *circuit, int x, int bias); /* over x */
+/* scale_a a + scale_b b over b, negative values to 0 when relu */
 int nas_circuit_sum(nas_circuit *circuit, int a, int b, float scale_a, float scale_b, bool relu);
-int nas_circuit_relu(nas_circuit *circuit, int x);
-int nas_circuit_sigmoid(nas_circuit *circuit, int x);
+int nas_circuit_relu(nas_circuit *circuit, int x);                     /* over x */
+int nas_circuit_sigmoid(nas_circuit *circuit, int x);                  /* over x */
 int nas_circuit_norm(nas_circuit *circuit, int x, int gain, int bias); /* layer norm, eps 1e-5 */
 int nas_circuit_batch_norm(nas_circuit *circuit, int x, int gain, int bias,
-                           int running); /* (2, cols) */
-int nas_circuit_dropout(nas_circuit *circuit, int x, float p);
-int nas_circuit_detach(nas_circuit *circuit, int x);      /* x, but no gradient flows back */
-int nas_circuit_join(nas_circuit *circuit, int a, int b); /* columns of a, then of b */
+                           int running);                       /* (2, cols) */
+int nas_circuit_dropout(nas_circuit *circuit, int x, float p); /* over x */
+int nas_circuit_detach(nas_circuit *circuit, int x);           /* x, but no gradient flows back */
+int nas_circuit_join(nas_circuit *circuit, int a, int b);      /* columns of a, then of b */
 int nas_circuit_merge(nas_circuit *circuit, int x); /* one row a cell -> one row an architecture */
 
 /* Row of table for each node: by label, or 0 for inputs and 1 for others. */
 int nas_circuit_lookup(nas_circuit *circuit, int table);
 int nas_circuit_ends(nas_circuit *circuit, int table);
-/* These take the rows of nodes or of a table by label. Gates: none 0, skip and output 1. Blank:
- * inputs 0. */
+/* These take the rows of nodes or of a table by label. Gates: none 0, skip and output 1, over x.
+ * Blank: inputs 0. */
 int nas_circuit_gates(nas_circuit *circuit, int x);
 int nas_circuit_blank(nas_circuit *circuit, int x);
 int nas_circuit_mix(nas_circuit *circuit, int x, nas_mix mix);
@@ -104,7 +118,8 @@ int nas_circuit_place(nas_circuit *circuit,
 
 /* ---- running ---- */
 
-nas_work *nas_work_new(const nas_circuit *circuit, const float *weights, size_t most);
+/* learns: backward will be called. Between two predictions of a work the weights stay the same. */
+nas_work *nas_work_new(const nas_circuit *circuit, const float *weights, size_t most, bool learns);
 void nas_work_free(nas_work *work);
 /* Architectures of the encoding (whose shape fits the circuit); row NULL: first .. first + n - 1.
  */

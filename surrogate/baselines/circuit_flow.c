@@ -62,6 +62,10 @@ FAST static void flow_forward(nas_work *w, const circuit_op *op)
         float *restrict y = work_out(w, op->out) + node * n;
         const float *x = work_x(w, op->a) + node / nodes * nodes * n;
         const float *gate = work_x(w, op->b) + gate_at(w, op->b, node);
+        if (node % nodes >= w->count[node / nodes]) {
+            memset(y, 0, n * sizeof *y);
+            continue;
+        }
         sum_neighbours(x, neighbours(w, op, node), y, n);
         for (size_t c = 0; c < n; c++)
             y[c] = gate[c] * y[c] + bias[c];
@@ -80,6 +84,8 @@ FAST static void flow_backward(nas_work *w, const circuit_op *op)
         const float *dy = work_d(w, op->out) + node * n, *gate = work_x(w, op->b) + at;
         float *dx = work_d(w, op->a) + first, *restrict dgate = work_d(w, op->b) + at;
         uint64_t from = neighbours(w, op, node);
+        if (node % nodes >= w->count[node / nodes])
+            continue;
         sum_neighbours(work_x(w, op->a) + first, from, sum, n);
         for (size_t c = 0; c < n; c++) {
             dgate[c] += dy[c] * sum[c];

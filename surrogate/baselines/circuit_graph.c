@@ -94,19 +94,47 @@ static float forced(const nas_work *w, const circuit_op *op, size_t row)
     return label == NAS_CELL_NONE ? 0 : label == NAS_CELL_SKIP || label == NAS_CELL_OUTPUT ? 1 : -1;
 }
 
-static void force_forward(nas_work *w, const circuit_op *op)
+static void gates_forward(nas_work *w, const circuit_op *op)
 {
     size_t n = work_cols(w, op->out), rows = work_rows(w, op->out);
     float *y = work_out(w, op->out);
-    const float *x = work_x(w, op->a);
     for (size_t i = 0; i < rows; i++) {
         float value = forced(w, op, i);
-        for (size_t j = i * n; j < (i + 1) * n; j++)
-            y[j] = value < 0 ? x[j] : value;
+        for (size_t j = i * n; value >= 0 && j < (i + 1) * n; j++)
+            y[j] = value;
     }
 }
 
-static void force_backward(nas_work *w, const circuit_op *op)
+static void gates_backward(nas_work *w, const circuit_op *op)
+{
+    size_t n = work_cols(w, op->out), rows = work_rows(w, op->out);
+    for (size_t i = 0; i < rows; i++)
+        if (forced(w, op, i) >= 0)
+            memset(work_d(w, op->out) + i * n, 0, n * sizeof(float));
+}
+
+int nas_circuit_gates(nas_circuit *t, int x)
+{
+    assert(t->value[x].per == t->cells * t->nodes || t->value[x].rows == t->labels);
+    circuit_op *op = circuit_over(t, x);
+    op->a = x;
+    op->kind = GATES;
+    op->forward = gates_forward;
+    op->backward = gates_backward;
+    return op->out;
+}
+
+static void blank_forward(nas_work *w, const circuit_op *op)
+{
+    size_t n = work_cols(w, op->out), rows = work_rows(w, op->out);
+    float *y = work_out(w, op->out);
+    memcpy(y, work_x(w, op->a), rows * n * sizeof *y);
+    for (size_t i = 0; i < rows; i++)
+        if (forced(w, op, i) >= 0)
+            memset(y + i * n, 0, n * sizeof *y);
+}
+
+static void blank_backward(nas_work *w, const circuit_op *op)
 {
     size_t n = work_cols(w, op->out), rows = work_rows(w, op->out);
     for (size_t i = 0; i < rows; i++)
@@ -114,25 +142,15 @@ static void force_backward(nas_work *w, const circuit_op *op)
             work_add(work_d(w, op->a) + i * n, work_d(w, op->out) + i * n, 1, n);
 }
 
-static int force(nas_circuit *t, int x, int kind)
+int nas_circuit_blank(nas_circuit *t, int x)
 {
     assert(t->value[x].per == t->cells * t->nodes || t->value[x].rows == t->labels);
     circuit_op *op = circuit_add(t, t->value[x].per, t->value[x].rows, t->value[x].cols);
     op->a = x;
-    op->kind = kind;
-    op->forward = force_forward;
-    op->backward = force_backward;
+    op->kind = BLANK;
+    op->forward = blank_forward;
+    op->backward = blank_backward;
     return op->out;
-}
-
-int nas_circuit_gates(nas_circuit *t, int x)
-{
-    return force(t, x, GATES);
-}
-
-int nas_circuit_blank(nas_circuit *t, int x)
-{
-    return force(t, x, BLANK);
 }
 
 /* ---- neighbours ---- */

@@ -7,26 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- linear ---- */
-
-/* C(m,n) (+)= A(m,k) B(k,n) */
-static void product(nas_work *w, size_t m, size_t n, size_t k, nas_view a, nas_view b, float *c,
-                    bool add)
-{
-    const nas_product *exact = w->kernels->exact;
-    w->packed = nas_grow(w->packed, &w->packed_cap, exact->size(k, n), sizeof *w->packed);
-    exact->pack(k, n, b, w->packed);
-    exact->run(m, n, k, a, w->packed, c, n, add);
-}
-
-static void bias_rows(nas_work *w, const circuit_op *op, int bias)
-{
-    size_t rows = work_rows(w, op->out), n = work_cols(w, op->out);
-    float *y = work_out(w, op->out);
-    for (size_t i = 0; i < rows; i++)
-        memcpy(y + i * n, work_x(w, bias), n * sizeof *y);
-}
-
 FAST static void bias_back(nas_work *w, const circuit_op *op, int bias)
 {
     size_t rows = work_rows(w, op->out), n = work_cols(w, op->out);
@@ -34,43 +14,10 @@ FAST static void bias_back(nas_work *w, const circuit_op *op, int bias)
         work_add(work_d(w, bias), work_d(w, op->out) + i * n, 1, n);
 }
 
-static void linear_forward(nas_work *w, const circuit_op *op)
-{
-    size_t k = work_cols(w, op->a), n = work_cols(w, op->out);
-    if (op->c >= 0)
-        bias_rows(w, op, op->c);
-    product(w, work_rows(w, op->out), n, k, (nas_view){work_x(w, op->a), k, 1},
-            (nas_view){work_x(w, op->b), n, 1}, work_out(w, op->out), op->c >= 0);
-}
-
-static void linear_backward(nas_work *w, const circuit_op *op)
-{
-    size_t rows = work_rows(w, op->out), k = work_cols(w, op->a), n = work_cols(w, op->out);
-    const float *dy = work_d(w, op->out);
-    if (op->c >= 0)
-        bias_back(w, op, op->c);
-    product(w, k, n, rows, (nas_view){work_x(w, op->a), 1, k}, (nas_view){dy, n, 1},
-            work_d(w, op->b), true);
-    product(w, rows, k, n, (nas_view){dy, n, 1}, (nas_view){work_x(w, op->b), 1, n},
-            work_d(w, op->a), true);
-}
-
 /* The shape of x with other columns. */
 static circuit_op *add_like(nas_circuit *t, int x, int cols)
 {
     return circuit_add(t, t->value[x].per, t->value[x].rows, cols);
-}
-
-int nas_circuit_linear(nas_circuit *t, int x, int weight, int bias)
-{
-    assert(t->value[x].cols == t->value[weight].rows);
-    circuit_op *op = add_like(t, x, t->value[weight].cols);
-    op->forward = linear_forward;
-    op->backward = linear_backward;
-    op->a = x;
-    op->b = weight;
-    op->c = bias;
-    return op->out;
 }
 
 /* ---- element by element ---- */
@@ -90,21 +37,32 @@ static circuit_op *add_map(nas_circuit *t, int a, void (*forward)(nas_work *, co
     return op;
 }
 
+/* An operation that overwrites a: forward changes the value in place, backward its gradient. */
+static circuit_op *add_over(nas_circuit *t, int a, void (*forward)(nas_work *, const circuit_op *),
+                            void (*backward)(nas_work *, const circuit_op *))
+{
+    circuit_op *op = circuit_over(t, a);
+    op->a = a;
+    op->forward = forward;
+    op->backward = backward;
+    return op;
+}
+
 static void bias_forward(nas_work *w, const circuit_op *op)
 {
-    bias_rows(w, op, op->b);
-    work_add(work_out(w, op->out), work_x(w, op->a), 1, elements(w, op->out));
+    size_t rows = work_rows(w, op->out), n = work_cols(w, op->out);
+    for (size_t i = 0; i < rows; i++)
+        work_add(work_out(w, op->out) + i * n, work_x(w, op->b), 1, n);
 }
 
 static void bias_backward(nas_work *w, const circuit_op *op)
 {
     bias_back(w, op, op->b);
-    work_add(work_d(w, op->a), work_d(w, op->out), 1, elements(w, op->out));
 }
 
 int nas_circuit_bias(nas_circuit *t, int x, int bias)
 {
-    circuit_op *op = add_map(t, x, bias_forward, bias_backward);
+    circuit_op *op = add_over(t, x, bias_forward, bias_backward);
     op->b = bias;
     return op->out;
 }
@@ -113,30 +71,34 @@ FAST static void sum_forward(nas_work *w, const circuit_op *op)
 {
     size_t n = elements(w, op->out);
     float *restrict y = work_out(w, op->out);
-    const float *a = work_x(w, op->a), *b = work_x(w, op->b);
-    for (size_t i = 0; i < n; i++)
-        y[i] = op->p * a[i] + op->q * b[i];
-    for (size_t i = 0; op->kind && i < n; i++)
-        y[i] = y[i] > 0 ? y[i] : 0;
+    const float *restrict a = work_x(w, op->a);
+    const float p = op->p, q = op->q, least = op->kind ? 0 : -INFINITY;
+    for (size_t i = 0; i < n; i++) {
+        float sum = p * a[i] + q * y[i];
+        y[i] = sum > least ? sum : least;
+    }
 }
 
 FAST static void sum_backward(nas_work *w, const circuit_op *op)
 {
     size_t n = elements(w, op->out);
-    const float *y = work_x(w, op->out);
-    float *restrict da = work_d(w, op->a), *restrict db = work_d(w, op->b);
-    float *restrict dy = work_d(w, op->out);
-    for (size_t i = 0; op->kind && i < n; i++)
-        dy[i] = y[i] > 0 ? dy[i] : 0;
-    work_add(da, dy, op->p, n);
-    work_add(db, dy, op->q, n);
+    const float *restrict y = work_x(w, op->out);
+    float *restrict da = work_d(w, op->a), *restrict dy = work_d(w, op->out);
+    const float p = op->p, q = op->q;
+    const bool all = !op->kind;
+    for (size_t i = 0; i < n; i++) {
+        float d = all || y[i] > 0 ? dy[i] : 0;
+        da[i] += p * d;
+        dy[i] = q * d;
+    }
 }
 
 /* kind: relu */
 int nas_circuit_sum(nas_circuit *t, int a, int b, float scale_a, float scale_b, bool relu)
 {
     assert(a != b && t->value[a].per == t->value[b].per && t->value[a].cols == t->value[b].cols);
-    circuit_op *op = add_map(t, a, sum_forward, sum_backward);
+    circuit_op *op = add_over(t, b, sum_forward, sum_backward);
+    op->a = a;
     op->b = b;
     op->p = scale_a;
     op->q = scale_b;
@@ -148,32 +110,30 @@ FAST static void relu_forward(nas_work *w, const circuit_op *op)
 {
     size_t n = elements(w, op->out);
     float *restrict y = work_out(w, op->out);
-    const float *x = work_x(w, op->a);
     for (size_t i = 0; i < n; i++)
-        y[i] = x[i] > 0 ? x[i] : 0;
+        y[i] = y[i] > 0 ? y[i] : 0;
 }
 
 FAST static void relu_backward(nas_work *w, const circuit_op *op)
 {
     size_t n = elements(w, op->out);
-    const float *y = work_x(w, op->out), *dy = work_d(w, op->out);
-    float *restrict dx = work_d(w, op->a);
+    const float *restrict y = work_x(w, op->out);
+    float *restrict d = work_d(w, op->out);
     for (size_t i = 0; i < n; i++)
-        dx[i] += y[i] > 0 ? dy[i] : 0;
+        d[i] = y[i] > 0 ? d[i] : 0;
 }
 
 int nas_circuit_relu(nas_circuit *t, int x)
 {
-    return add_map(t, x, relu_forward, relu_backward)->out;
+    return add_over(t, x, relu_forward, relu_backward)->out;
 }
 
-static void sigmoid_forward(nas_work *w, const circuit_op *op)
+FAST static void sigmoid_forward(nas_work *w, const circuit_op *op)
 {
     size_t n = elements(w, op->out);
-    float *y = work_out(w, op->out);
-    const float *x = work_x(w, op->a);
+    float *restrict y = work_out(w, op->out);
     for (size_t i = 0; i < n; i++)
-        y[i] = x[i] < -80 ? -80 : x[i];
+        y[i] = y[i] < -80 ? -80 : y[i];
     w->kernels->rows->softmax_again(y, n, -1, 0);
     for (size_t i = 0; i < n; i++)
         y[i] = 1 / (1 + y[i]);
@@ -182,15 +142,15 @@ static void sigmoid_forward(nas_work *w, const circuit_op *op)
 FAST static void sigmoid_backward(nas_work *w, const circuit_op *op)
 {
     size_t n = elements(w, op->out);
-    const float *y = work_x(w, op->out), *dy = work_d(w, op->out);
-    float *restrict dx = work_d(w, op->a);
+    const float *restrict y = work_x(w, op->out);
+    float *restrict d = work_d(w, op->out);
     for (size_t i = 0; i < n; i++)
-        dx[i] += dy[i] * y[i] * (1 - y[i]);
+        d[i] *= y[i] * (1 - y[i]);
 }
 
 int nas_circuit_sigmoid(nas_circuit *t, int x)
 {
-    return add_map(t, x, sigmoid_forward, sigmoid_backward)->out;
+    return add_over(t, x, sigmoid_forward, sigmoid_backward)->out;
 }
 
 static void copy_forward(nas_work *w, const circuit_op *op)
@@ -228,31 +188,40 @@ int nas_circuit_merge(nas_circuit *t, int x)
 FAST static void dropout_forward(nas_work *w, const circuit_op *op)
 {
     size_t n = elements(w, op->out);
-    float *y = work_out(w, op->out), *keep = work_scratch(w, op);
-    const float *x = work_x(w, op->a), scale = 1 / (1 - op->p);
+    float *restrict y = work_out(w, op->out), *restrict keep = work_scratch(w, op);
+    const float scale = 1 / (1 - op->p);
     const uint64_t limit = (uint64_t)(op->p * 65536);
-    nas_rng rng = nas_rng_child(&w->rng, "dropout", (uint64_t)op->out);
-    for (size_t i = 0; w->training && i < n; i += 4) {
-        uint64_t bits = nas_rng_next(&rng);
-        for (size_t k = i; k < i + 4 && k < n; k++, bits >>= 16)
-            keep[k] = (bits & 65535) < limit ? 0 : scale;
+    enum { DRAWS = 256 };
+    uint16_t draw[DRAWS];
+    if (!w->training)
+        return;
+    nas_rng rng = nas_rng_child(&w->block_rng, "dropout", (uint64_t)op->out);
+    for (size_t i = 0; i < n; i += DRAWS) {
+        size_t part = n - i < DRAWS ? n - i : DRAWS;
+        for (size_t k = 0; k < part; k += 4) {
+            uint64_t bits = nas_rng_next(&rng);
+            for (size_t l = 0; l < 4; l++)
+                draw[k + l] = (uint16_t)(bits >> 16 * l);
+        }
+        for (size_t k = 0; k < part; k++)
+            keep[i + k] = draw[k] < limit ? 0 : scale;
     }
     for (size_t i = 0; i < n; i++)
-        y[i] = w->training ? keep[i] * x[i] : x[i];
+        y[i] *= keep[i];
 }
 
 FAST static void dropout_backward(nas_work *w, const circuit_op *op)
 {
     size_t n = elements(w, op->out);
-    const float *dy = work_d(w, op->out), *keep = work_scratch(w, op);
-    float *restrict dx = work_d(w, op->a);
-    for (size_t i = 0; i < n; i++)
-        dx[i] += keep[i] * dy[i];
+    const float *restrict keep = work_scratch(w, op);
+    float *restrict d = work_d(w, op->out);
+    for (size_t i = 0; w->training && i < n; i++)
+        d[i] *= keep[i];
 }
 
 int nas_circuit_dropout(nas_circuit *t, int x, float p)
 {
-    circuit_op *op = add_map(t, x, dropout_forward, dropout_backward);
+    circuit_op *op = add_over(t, x, dropout_forward, dropout_backward);
     op->p = p;
     circuit_scratch(t, op, (size_t)t->value[x].per * (size_t)t->value[x].cols, 0);
     return op->out;
@@ -360,6 +329,7 @@ int nas_circuit_batch_norm(nas_circuit *t, int x, int gain, int bias, int runnin
     op->c = bias;
     op->d = running;
     t->value[running].fixed = true;
+    t->whole = true;
     circuit_scratch(t, op, 0, 4 * (size_t)t->value[x].cols);
     return op->out;
 }
@@ -371,7 +341,7 @@ void nas_work_statistics(const nas_work *w, float *weights)
         size_t n = work_cols(w, op->out);
         if (op->forward == batch_norm_forward)
             memcpy(weights + w->circuit->value[op->d].at,
-                   w->scratch + op->scratch_fixed + op->scratch * w->most + 2 * n,
+                   w->scratch + op->scratch_fixed + op->scratch * w->block + 2 * n,
                    2 * n * sizeof *weights);
     }
 }

@@ -10,9 +10,10 @@
 #pragma GCC optimize("O3")
 #endif
 
-/* Code for AVX2 beside the plain one, chosen when the program starts; the results are the same. */
+/* Code for wide vectors beside the plain one, chosen when the program starts; the results are the
+ * same. */
 #if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__SANITIZE_ADDRESS__)
-#define FAST __attribute__((target_clones("avx2", "default")))
+#define FAST __attribute__((target_clones("avx512f", "avx2", "default")))
 #else
 #define FAST
 #endif
@@ -28,6 +29,8 @@ typedef struct {
     bool fixed;  /* a parameter that is not trained */
     nas_init init;
     double scale;
+    int root;               /* the value whose memory it overwrites, itself else */
+    size_t near_x, near_dx; /* as at, where memory is reused: predictions, and gradients */
 } circuit_value;
 
 typedef struct circuit_op circuit_op;
@@ -50,32 +53,76 @@ struct nas_circuit {
     int y;
     size_t weights;       /* floats of parameters */
     size_t per, fixed;    /* floats of activations: an architecture, and fixed */
+    size_t near_x;        /* floats of an architecture where values that were read for the last */
+    size_t near_dx;       /* time give their memory to others: predictions, and gradients */
     size_t scratch;       /* floats of scratch an architecture */
     size_t scratch_fixed; /* and fixed */
     bool mixes[NAS_MIX_COUNT];
+    bool rows[NAS_ROWS_COUNT];
+    bool whole;                 /* operations need all of a batch */
+    int opened[CIRCUIT_VALUES]; /* roots in the order in which their gradients begin, backward */
+    int reader[CIRCUIT_VALUES]; /* by root: the last operation that reads it; n_op: y */
+    int n_opened;
 };
 
-struct nas_work {
-    const nas_circuit *circuit;
-    const nas_kernels *kernels;
-    const float *weights;
-    size_t most, n;
-    bool training, hold;
-    nas_rng rng;
-    float *x, *dx; /* activations: fixed ones, then most * per */
-    float *dw;     /* during backward: the gradient of the weights */
-    float *scratch;
-    float *packed;
-    size_t packed_cap;
+/* Rows of nodes of a block that a product is made on. */
+typedef struct {
+    uint32_t *row, *like; /* [n]; row like[i] is the first one with the same content as row[i] */
+    size_t n;
+} work_list;
+
+/* A weight as products read it, or transposed; made at a step. */
+typedef struct {
+    float *data;
+    uint64_t step;
+} work_pack;
+
+/* What is known of the architectures of a batch. */
+typedef struct {
     uint8_t *label;            /* (n, cells, nodes) */
     uint8_t *count;            /* (n, cells) */
     uint64_t *from, *to;       /* (n, cells, nodes): predecessors and successors as bits */
     float *side;               /* (n, 2) */
     float *mix[NAS_MIX_COUNT]; /* (n, cells, nodes, nodes), those that the circuit uses */
+} work_graphs;
+
+/* A batch runs in blocks of a few architectures, whose rows stay in the cache: operations see the
+ * block at hand as if it were all. */
+struct nas_work {
+    const nas_circuit *circuit;
+    const nas_kernels *kernels;
+    const float *weights;
+    bool learns, training, hold;
+    nas_rng rng, block_rng;
+    size_t most, loaded; /* architectures of a batch */
+    size_t block;        /* most of a block */
+    size_t n;            /* of the block at hand */
+    float *x, *scratch;  /* of the block: fixed ones, then block * per */
+    float *dx;           /* fixed ones, then block * near_dx */
+    float *dw;           /* during backward: the gradient of the weights */
+    float *y, *dy;       /* (loaded, cols): results and their gradient */
+    float *all_x, *all_scratch;
+    work_graphs all;
+    uint8_t *label, *count; /* of the block */
+    uint64_t *from, *to;
+    float *side, *mix[NAS_MIX_COUNT];
+    work_list list[NAS_ROWS_COUNT]; /* of the block */
+    work_pack (*pack)[2];           /* by value: as it is, transposed */
+    uint64_t step;
+    float *packed, *turned, *left, *right; /* buffers of products */
+    size_t packed_cap, turned_cap, left_cap, right_cap;
 };
 
 /* Adds an operation and its output value of per rows an architecture (or rows fixed ones). */
 circuit_op *circuit_add(nas_circuit *circuit, int per, int rows, int cols);
+/* The same, but the output takes the memory of value x, which only its maker may have and only this
+ * operation may read. Its gradient is replaced, too, by that of x. */
+circuit_op *circuit_over(nas_circuit *circuit, int x);
+/* Decides where values lie (near_x, near_dx). */
+void circuit_place(nas_circuit *circuit);
+/* The rows of the block for products. */
+void work_lists(nas_work *work);
+void work_clear_packs(nas_work *work);
 /* Reserves scratch floats for an operation. */
 void circuit_scratch(nas_circuit *circuit, circuit_op *op, size_t per, size_t fixed);
 
@@ -85,26 +132,25 @@ static inline size_t work_rows(const nas_work *w, int v)
     return value->per ? (size_t)value->per * w->n : (size_t)value->rows;
 }
 
-static inline size_t work_offset(const nas_work *w, const circuit_value *v)
+static inline float *work_out(nas_work *w, int v)
 {
-    return v->per ? w->circuit->fixed + v->at * w->most : v->at;
+    const circuit_value *value = &w->circuit->value[v];
+    size_t at = w->learns ? value->at : value->near_x;
+    return w->x + (value->per ? w->circuit->fixed + at * w->block : value->at);
 }
 
 static inline const float *work_x(const nas_work *w, int v)
 {
     const circuit_value *value = &w->circuit->value[v];
-    return value->weight ? w->weights + value->at : w->x + work_offset(w, value);
-}
-
-static inline float *work_out(nas_work *w, int v)
-{
-    return w->x + work_offset(w, &w->circuit->value[v]);
+    return value->weight ? w->weights + value->at : work_out((nas_work *)w, v);
 }
 
 static inline float *work_d(nas_work *w, int v)
 {
     const circuit_value *value = &w->circuit->value[v];
-    return value->weight ? w->dw + value->at : w->dx + work_offset(w, value);
+    if (value->weight)
+        return w->dw + value->at;
+    return w->dx + (value->per ? w->circuit->fixed + value->near_dx * w->block : value->at);
 }
 
 static inline size_t work_cols(const nas_work *w, int v)
@@ -121,7 +167,7 @@ static inline void work_add(float *restrict y, const float *restrict x, float sc
 
 static inline float *work_scratch(nas_work *w, const circuit_op *op)
 {
-    return w->scratch + op->scratch_fixed + op->scratch * w->most;
+    return w->scratch + op->scratch_fixed + op->scratch * w->block;
 }
 
 #endif

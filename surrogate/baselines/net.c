@@ -89,9 +89,9 @@ static flan_stack new_flan_stack(const nas_net *net, nas_circuit *t, int in, int
 }
 
 /* sigma(E W + b), for each node or, where E is still the table by label, for each label. */
-static int gate(nas_circuit *t, int embed, int w, int bias)
+static int gate(nas_circuit *t, int embed, int w, int bias, nas_rows_of rows)
 {
-    return nas_circuit_sigmoid(t, nas_circuit_linear(t, embed, w, bias));
+    return nas_circuit_sigmoid(t, nas_circuit_linear_rows(t, embed, w, bias, rows));
 }
 
 /* gate * (A S) + S + b with S = H W */
@@ -99,7 +99,7 @@ static int flow(nas_circuit *t, const flan_stack *s, const flan_layer *l, int h,
                 int embed)
 {
     int own = spread(t, nas_circuit_linear(t, h, l->w, -1), rows);
-    int g = gate(t, embed, l->gate_w, l->gate_bias);
+    int g = gate(t, embed, l->gate_w, l->gate_bias, NAS_ROWS_ALL);
     return nas_circuit_flow(t, own, g, l->bias, (nas_flow){.back = s->back});
 }
 
@@ -107,7 +107,7 @@ static int attend(nas_circuit *t, const flan_stack *s, const flan_layer *l, int 
                   int embed)
 {
     int p = spread(t, nas_circuit_linear(t, h, l->project, -1), rows);
-    int g = gate(t, embed, l->att_w, l->att_bias);
+    int g = gate(t, embed, l->att_w, l->att_bias, NAS_ROWS_ALL);
     nas_flow along = {.back = s->back, .masked = s->net->masked};
     return nas_circuit_norm(t, nas_circuit_attend(t, p, l->score, g, along), l->gain, l->shift);
 }
@@ -166,11 +166,12 @@ static int update_start(nas_circuit *t, const op_update *u, int output)
     return nas_circuit_linear(t, h, u->w2, u->b2);
 }
 
-static int update_embed(nas_circuit *t, const op_update *u, int embed, int forth, int back)
+static int update_embed(nas_circuit *t, const op_update *u, int embed, int forth, int back,
+                        nas_rows_of rows)
 {
     int all = nas_circuit_join(t, nas_circuit_detach(t, embed), nas_circuit_detach(t, forth));
-    int h = nas_circuit_linear(t, nas_circuit_join(t, all, back), u->u1, u->c1);
-    h = nas_circuit_linear(t, nas_circuit_relu(t, h), u->u2, u->c2);
+    int h = nas_circuit_linear_rows(t, nas_circuit_join(t, all, back), u->u1, u->c1, rows);
+    h = nas_circuit_linear_rows(t, nas_circuit_relu(t, h), u->u2, u->c2, rows);
     return nas_circuit_sum(t, embed, h, 1, 0.1f, false);
 }
 
@@ -197,7 +198,7 @@ static int build_flan(const nas_net *net, nas_circuit *t, int cells, int nodes, 
         for (int i = 1; i < net->steps; i++) {
             int b = update_start(t, &update, nas_circuit_output(t, y));
             b = flan_forward(t, &back, b, ROWS_OUTPUT, i == 1 ? table : embed);
-            embed = update_embed(t, &update, embed, y, b);
+            embed = update_embed(t, &update, embed, y, b, NAS_ROWS_ALL);
             y = flan_forward(t, &forth, start, ROWS_ENDS, embed);
         }
     }
@@ -230,8 +231,10 @@ static int gates_forward(nas_circuit *t, const gates_stack *s, int h, node_rows 
 {
     for (int i = 0; i < s->layers; i++, rows = ROWS_NODES) {
         const flan_layer *l = &s->layer[i];
-        int own = spread(t, nas_circuit_linear(t, h, l->w, -1), rows);
-        int g = nas_circuit_gates(t, gate(t, embed, l->gate_w, l->gate_bias));
+        int own = spread(
+            t, nas_circuit_linear_rows(t, h, l->w, -1, s->back ? NAS_ROWS_BACK : NAS_ROWS_FORTH),
+            rows);
+        int g = nas_circuit_gates(t, gate(t, embed, l->gate_w, l->gate_bias, NAS_ROWS_GATED));
         h = nas_circuit_flow(t, own, g, l->bias, (nas_flow){.back = s->back, .ends_only = true});
         if (i + 1 < s->layers)
             h = nas_circuit_relu(t, h);
@@ -260,7 +263,7 @@ static int build_tagates(const nas_net *net, nas_circuit *t, int cells, int node
     for (int i = 0; i < steps; i++) {
         int b = update_start(t, &update, nas_circuit_output(t, y));
         b = gates_forward(t, &back, b, ROWS_OUTPUT, i == 0 ? table : embed);
-        embed = update_embed(t, &update, embed, y, b);
+        embed = update_embed(t, &update, embed, y, b, NAS_ROWS_GATED);
         y = gates_forward(t, &forth, start, ROWS_ENDS, embed);
     }
     int x = join_cells(t, nas_circuit_output(t, y), cells);

@@ -191,7 +191,7 @@ float *nas_net_train(const nas_net *net, const nas_circuit *circuit, const nas_e
     t.pairs = nas_alloc((pairs ? least(n * n, 50 * n) : batch * batch) * sizeof *t.pairs);
     nas_rng init = nas_rng_child(rng, "init", 0);
     nas_circuit_init(circuit, &init, t.weights);
-    t.work = nas_work_new(circuit, t.weights, batch);
+    t.work = nas_work_new(circuit, t.weights, batch, true);
     nas_adam_init(&t.adam, count);
     uint32_t *order = nas_alloc(n * sizeof *order);
     for (size_t i = 0; i < n; i++)
@@ -215,7 +215,7 @@ float *nas_net_train(const nas_net *net, const nas_circuit *circuit, const nas_e
 
 /* ---- scores ---- */
 
-enum { CHUNK = 32 };
+enum { CHUNK = 16 };
 
 /* Antisymmetrised preference: how much more often first than second (order of BRP-NAS's sort when
  * each pair is asked both ways). */
@@ -232,7 +232,7 @@ void nas_net_score(const nas_net *net, const nas_circuit *circuit, const float *
     size_t cols = net->loss == NAS_LOSS_PAIR ? 4 : 1;
 #pragma omp parallel
     {
-        nas_work *work = nas_work_new(circuit, weights, least(CHUNK, encoding->n));
+        nas_work *work = nas_work_new(circuit, weights, least(CHUNK, encoding->n), false);
 #pragma omp for schedule(dynamic)
         for (size_t i = 0; i < encoding->n; i += CHUNK) {
             size_t n = least(CHUNK, encoding->n - i);

@@ -27,8 +27,7 @@ struct nas_decoder {
     size_t n, node_cap;
     float **kv; /* for each layer (nodes, 2d): keys and values of each prefix's last token */
     size_t *kv_cap;
-    float *position; /* (depths, d) */
-    size_t n_position, position_cap;
+    nas_positions positions;
     /* the rows of the step at hand */
     float *rows;
     size_t rows_cap;
@@ -60,8 +59,8 @@ void nas_decoder_free(nas_decoder *d)
         free(d->cross[i]);
         free(d->kv[i]);
     }
-    void *all[] = {d->cross, d->cross_cap, d->kv,   d->kv_cap, d->length, d->cross_at,
-                   d->node,  d->position,  d->rows, d->path,   d->order,  d->order_at};
+    void *all[] = {d->cross, d->cross_cap,      d->kv,   d->kv_cap, d->length, d->cross_at,
+                   d->node,  d->positions.data, d->rows, d->path,   d->order,  d->order_at};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         free(all[i]);
     nas_tape_free(d->tape);
@@ -133,17 +132,6 @@ static void place_rows(nas_decoder *d, size_t n)
     d->stat = d->logits + n * c->decoder_vocab;
     for (size_t l = 0; l < c->decoder_layers; l++)
         d->kv[l] = nas_grow(d->kv[l], &d->kv_cap[l], d->n * 2 * c->d, sizeof **d->kv);
-}
-
-static void place_positions(nas_decoder *d, size_t depth)
-{
-    size_t width = d->model->config.d;
-    d->position = nas_grow(d->position, &d->position_cap, (depth + 1) * width, sizeof *d->position);
-    for (; d->n_position <= depth; d->n_position++) {
-        float *x = d->position + d->n_position * width;
-        memset(x, 0, width * sizeof *x);
-        nas_add_position(x, d->n_position, width);
-    }
 }
 
 /* The ancestors of each row from the start token to itself. */
@@ -219,10 +207,11 @@ static void look_at_input(const nas_decoder *d, size_t layer, size_t e, size_t h
     float *q = space, *mix = q + n * h, *score = mix + n * h;
     for (size_t i = 0; i < n; i++)
         memcpy(q + i * h, d->qkv + row[i] * width + head * h, h * sizeof *q);
-    p->run(n, length, h, (nas_view){q, h, 1}, k, score, length, false);
+    p->run(n, length, h, (nas_view){q, h, 1}, k, score, length, (nas_finish){0});
     for (size_t i = 0; i < n; i++)
         m->kernels->rows->softmax(score + i * length, length, 1 / sqrtf((float)h));
-    p->run(n, h, length, (nas_view){score, length, 1}, k + p->size(h, length), mix, h, false);
+    p->run(n, h, length, (nas_view){score, length, 1}, k + p->size(h, length), mix, h,
+           (nas_finish){0});
     for (size_t i = 0; i < n; i++)
         memcpy(d->mix + row[i] * width + head * h, mix + i * h, h * sizeof *q);
 }
@@ -269,13 +258,13 @@ static const float *run_step(nas_decoder *d, size_t n, const int32_t *token)
         if ((size_t)d->node[i].depth > deepest)
             deepest = (size_t)d->node[i].depth;
     place_rows(d, n);
-    place_positions(d, deepest);
+    const float *positions = nas_positions_to(&d->positions, deepest + 1, width);
     fill_paths(d, first, n, deepest);
     fill_order(d, first, n);
     for (size_t i = 0; i < n; i++) {
         size_t id = token ? (size_t)token[i] : NAS_NUMBER_PAD;
         const float *embedding = m->weights + m->target_embedding + id * width;
-        const float *position = d->position + (size_t)d->node[first + i].depth * width;
+        const float *position = positions + (size_t)d->node[first + i].depth * width;
         for (size_t j = 0; j < width; j++)
             d->x[i * width + j] = embedding[j] + position[j];
     }

@@ -102,31 +102,16 @@ void nas_packed_clear(nas_packed *p)
     *p = (nas_packed){0};
 }
 
-__attribute__((optimize("O3"))) static void add_bias(size_t m, size_t n, const float *restrict bias,
-                                                     bool add, float *restrict c, size_t ldc)
+NAS_WIDE void nas_finish_block(size_t m, size_t n, nas_finish finish, float *c, size_t ldc)
 {
     for (size_t i = 0; i < m; i++, c += ldc) {
-        if (add)
-            for (size_t j = 0; j < n; j++)
-                c[j] += bias[j];
-        else
-            memcpy(c, bias, n * sizeof *c);
-    }
-}
-
-__attribute__((optimize("O3"))) static void relu(size_t m, size_t n, float *c, size_t ldc)
-{
-    for (size_t i = 0; i < m; i++, c += ldc)
-        for (size_t j = 0; j < n; j++)
+        for (size_t j = 0; finish.bias && j < n; j++)
+            c[j] += finish.bias[j];
+        for (size_t j = 0; finish.relu && j < n; j++)
             c[j] = c[j] > 0 ? c[j] : 0;
-}
-
-__attribute__((optimize("O3"))) static void gate(size_t m, size_t n, const float *restrict by,
-                                                 float scale, float *restrict c, size_t ldc)
-{
-    for (size_t i = 0; i < m; i++, c += ldc, by += ldc)
-        for (size_t j = 0; j < n; j++)
-            c[j] = by[j] > 0 ? scale * c[j] : 0;
+        for (size_t j = 0; finish.gate && j < n; j++)
+            c[j] = finish.gate[i * ldc + j] > 0 ? finish.gate_scale * c[j] : 0;
+    }
 }
 
 void nas_linear(size_t m, nas_view a, const nas_packed *b, float *c, size_t ldc, nas_finish finish)
@@ -137,14 +122,7 @@ void nas_linear(size_t m, nas_view a, const nas_packed *b, float *c, size_t ldc,
         size_t i = task / columns * NAS_ROWS, j = task % columns * NAS_COLUMNS;
         size_t height = least(NAS_ROWS, m - i), width = least(NAS_COLUMNS, b->n - j);
         nas_view part = {a.data + i * a.row, a.row, a.col};
-        float *to = c + i * ldc + j;
-        if (finish.bias)
-            add_bias(height, width, finish.bias + j, finish.add, to, ldc);
-        b->product->run(height, width, b->k, part, b->data + j / NAS_COLUMNS * block_size(b), to,
-                        ldc, finish.add || finish.bias);
-        if (finish.relu)
-            relu(height, width, to, ldc);
-        if (finish.gate)
-            gate(height, width, finish.gate + i * ldc + j, finish.gate_scale, to, ldc);
+        b->product->run(height, width, b->k, part, b->data + j / NAS_COLUMNS * block_size(b),
+                        c + i * ldc + j, ldc, nas_finish_at(finish, i, j, ldc));
     }
 }

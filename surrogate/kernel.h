@@ -22,13 +22,33 @@ typedef struct {
     size_t row, col;
 } nas_view;
 
+/* What becomes of a product before it is stored. {0}: C = A B. */
+typedef struct {
+    bool add;          /* C += ... */
+    const float *bias; /* (n) is added to each row, or NULL */
+    bool relu;         /* negative results become 0 */
+    const float *gate; /* (m, ldc) or NULL: results are 0 where it is not above 0, ... */
+    float gate_scale;  /* ... else they are multiplied by this */
+} nas_finish;
+
+/* The finish of the part of C that begins at row i, column j. */
+static inline nas_finish nas_finish_at(nas_finish f, size_t i, size_t j, size_t ldc)
+{
+    f.bias = f.bias ? f.bias + j : NULL;
+    f.gate = f.gate ? f.gate + i * ldc + j : NULL;
+    return f;
+}
+
+/* All but the addition, on results (m,n) that are stored already. */
+void nas_finish_block(size_t m, size_t n, nas_finish finish, float *c, size_t ldc);
+
 /* Both halves of a product C(m,n) = A(m,k) B(k,n); B is rearranged first, once for many A. */
 typedef struct {
     size_t (*size)(size_t k, size_t n); /* floats that pack writes */
     void (*pack)(size_t k, size_t n, nas_view b, float *packed);
-    /* C += A B when add, else C = A B; c has ldc floats a row. One thread. */
+    /* C = A B with a finish; c has ldc floats a row. One thread. */
     void (*run)(size_t m, size_t n, size_t k, nas_view a, const float *packed, float *c, size_t ldc,
-                bool add);
+                nas_finish finish);
 } nas_product;
 
 /* Operations on one row of n > 0 floats. */
@@ -45,6 +65,13 @@ typedef struct {
     float (*dot)(const float *a, const float *b, size_t n);
     void (*add_scaled)(float *y, float scale, const float *x, size_t n); /* y += scale * x */
 } nas_rows;
+
+/* Before a small loop over floats: compiled for several vector widths, with the same bits. */
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+#define NAS_WIDE __attribute__((optimize("O3"), target_clones("avx512f", "avx2", "default")))
+#else
+#define NAS_WIDE
+#endif
 
 typedef struct {
     const char *name; /* as NASLM_CPU spells it */
@@ -83,15 +110,6 @@ typedef struct {
 void nas_packed_fill(nas_packed *packed, const nas_product *product, size_t k, size_t n,
                      nas_view b);
 void nas_packed_clear(nas_packed *packed);
-
-/* What happens to a block of C around its product, while it is near. {0}: C = A B. */
-typedef struct {
-    bool add;          /* C += ... */
-    const float *bias; /* (n) is added to each row, or NULL */
-    bool relu;         /* negative results become 0 */
-    const float *gate; /* (m, ldc) or NULL: results are 0 where it is not above 0, ... */
-    float gate_scale;  /* ... else they are multiplied by this */
-} nas_finish;
 
 /* C(m,n) = A(m,k) B with a finish, in parallel over blocks of C. */
 void nas_linear(size_t m, nas_view a, const nas_packed *b, float *c, size_t ldc, nas_finish finish);

@@ -6,6 +6,19 @@
 #define W            8
 #define MR           6
 #define FMA(a, b, c) _mm256_fmadd_ps(a, b, c)
+#define LANES                                                                                      \
+    {                                                                                              \
+        0, 1, 2, 3, 4, 5, 6, 7                                                                     \
+    }
+
+#define LOAD_PART(from, n)   _mm256_maskload_ps(from, mask_of(n))
+#define STORE_PART(to, x, n) _mm256_maskstore_ps(to, mask_of(n), x)
+
+static inline __m256i mask_of(size_t n)
+{
+    const __m256i lanes = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+    return _mm256_cmpgt_epi32(_mm256_set1_epi32(n < W ? (int)n : W), lanes);
+}
 
 #include "spaces/base/mem.h"
 #include "surrogate/kernel_body.inc"
@@ -29,13 +42,13 @@ static void pack_rounded(size_t k, size_t n, nas_view b, float *packed)
 }
 
 static void run_rounded(size_t m, size_t n, size_t k, nas_view a, const float *b, float *c,
-                        size_t ldc, bool add)
+                        size_t ldc, nas_finish finish)
 {
     float *copy = nas_alloc(m * k * sizeof *copy);
     for (size_t i = 0; i < m; i++)
         for (size_t l = 0; l < k; l++)
             copy[i * k + l] = nas_bf16_to_float(nas_bf16_from_float(a.data[i * a.row + l * a.col]));
-    run(m, n, k, (nas_view){copy, k, 1}, b, c, ldc, add);
+    run(m, n, k, (nas_view){copy, k, 1}, b, c, ldc, finish);
     free(copy);
 }
 

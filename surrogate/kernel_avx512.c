@@ -6,6 +6,18 @@
 #define W            16
 #define MR           14
 #define FMA(a, b, c) _mm512_fmadd_ps(a, b, c)
+#define LANES                                                                                      \
+    {                                                                                              \
+        0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15                                       \
+    }
+
+#define LOAD_PART(from, n)   _mm512_maskz_loadu_ps(mask_of(n), from)
+#define STORE_PART(to, x, n) _mm512_mask_storeu_ps(to, mask_of(n), x)
+
+static inline __mmask16 mask_of(size_t n)
+{
+    return (__mmask16)(n < W ? (1u << n) - 1 : 0xffff);
+}
 
 #include "surrogate/kernel_body.inc"
 

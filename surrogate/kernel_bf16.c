@@ -133,10 +133,27 @@ static pairs_view round_rows(size_t m, size_t k, nas_view a, uint32_t *to)
     return (pairs_view){to, pairs(k), 1};
 }
 
-/* C(rows, width) = or += A(rows, n pairs) times one panel; rows is a constant where inlined. */
+/* n floats of a result before they are stored at column j of row i. */
+static inline __m512 finished(__m512 x, const nas_finish *f, size_t i, size_t j, size_t ldc,
+                              __mmask16 n)
+{
+    if (f->bias)
+        x = _mm512_add_ps(x, _mm512_maskz_loadu_ps(n, f->bias + j));
+    if (f->relu)
+        x = _mm512_max_ps(x, _mm512_setzero_ps());
+    if (f->gate) {
+        __m512 gate = _mm512_maskz_loadu_ps(n, f->gate + i * ldc + j);
+        __mmask16 open = _mm512_cmp_ps_mask(gate, _mm512_setzero_ps(), _CMP_GT_OQ);
+        x = _mm512_maskz_mul_ps(open, x, _mm512_set1_ps(f->gate_scale));
+    }
+    return x;
+}
+
+/* C(rows, width) = or += A(rows, n pairs) times one panel, then last unless it is NULL; rows is a
+ * constant where inlined. */
 static inline __attribute__((always_inline)) void tile(size_t rows, size_t width, size_t n,
                                                        pairs_view a, const uint32_t *b, float *c,
-                                                       size_t ldc, bool add)
+                                                       size_t ldc, bool add, const nas_finish *last)
 {
     __mmask16 left = first(width), right = first(width > 16 ? width - 16 : 0);
     __m512 sum[MR][2];
@@ -156,6 +173,10 @@ static inline __attribute__((always_inline)) void tile(size_t rows, size_t width
     }
 #pragma GCC unroll 16
     for (size_t i = 0; i < rows; i++) {
+        if (last) {
+            sum[i][0] = finished(sum[i][0], last, i, 0, ldc, left);
+            sum[i][1] = finished(sum[i][1], last, i, 16, ldc, right);
+        }
         _mm512_mask_storeu_ps(c + i * ldc, left, sum[i][0]);
         _mm512_mask_storeu_ps(c + i * ldc + 16, right, sum[i][1]);
     }
@@ -163,11 +184,11 @@ static inline __attribute__((always_inline)) void tile(size_t rows, size_t width
 
 #define TILE(rows)                                                                                 \
     case rows:                                                                                     \
-        tile(rows, width, n, a, b, c, ldc, add);                                                   \
+        tile(rows, width, n, a, b, c, ldc, add, last);                                             \
         break;
 
 static void tile_of(size_t rows, size_t width, size_t n, pairs_view a, const uint32_t *b, float *c,
-                    size_t ldc, bool add)
+                    size_t ldc, bool add, const nas_finish *last)
 {
     switch (rows) {
         TILE(1)
@@ -188,8 +209,9 @@ static void tile_of(size_t rows, size_t width, size_t n, pairs_view a, const uin
 }
 
 static void run(size_t m, size_t n, size_t k, nas_view a, const float *b, float *c, size_t ldc,
-                bool add)
+                nas_finish finish)
 {
+    bool plain = !finish.bias && !finish.relu && !finish.gate;
     uint32_t copy[NAS_ROWS * KC];
     for (size_t i = 0; i < m; i += NAS_ROWS)
         for (size_t l = 0; l < k; l += 2 * KC) {
@@ -201,8 +223,10 @@ static void run(size_t m, size_t n, size_t k, nas_view a, const float *b, float 
                 const uint32_t *panel = (const uint32_t *)b + j * pairs(k) + l / 2 * NR;
                 for (size_t r = 0; r < rows; r += MR) {
                     pairs_view at = {x.data + r * x.row, x.row, x.col};
+                    nas_finish last = nas_finish_at(finish, i + r, j, ldc);
                     tile_of(rows - r < MR ? rows - r : MR, n - j < NR ? n - j : NR, pairs(depth),
-                            at, panel, c + (i + r) * ldc + j, ldc, add || l > 0);
+                            at, panel, c + (i + r) * ldc + j, ldc, finish.add || l > 0,
+                            plain || l + depth < k ? NULL : &last);
                 }
             }
         }

@@ -238,9 +238,9 @@ __attribute__((optimize("O3"))) static void run_tile(plan *p, size_t m, size_t k
 }
 
 static void run(size_t m, size_t n, size_t k, nas_view a, const float *b, float *c, size_t ldc,
-                bool add)
+                nas_finish finish)
 {
-    for (size_t i = 0; !add && i < m; i++)
+    for (size_t i = 0; !finish.add && i < m; i++)
         memset(c + i * ldc, 0, n * sizeof *c);
     for (size_t l = 0; l < k; l += DEPTH) {
         size_t depth = least(DEPTH, k - l);
@@ -251,6 +251,7 @@ static void run(size_t m, size_t n, size_t k, nas_view a, const float *b, float 
         }
         b += p->packed_floats;
     }
+    nas_finish_block(m, n, finish, c, ldc);
 }
 
 /* ---- the two paths ---- */
@@ -269,7 +270,7 @@ static bool rows_agree(size_t k, size_t n)
     if (ok) {
         packed = lines(packed_size(k, n) * sizeof *packed);
         pack(k, n, (nas_view){b, n, 1}, packed);
-        run(TILE, n, k, (nas_view){a, 0, 1}, packed, c, n, false);
+        run(TILE, n, k, (nas_view){a, 0, 1}, packed, c, n, (nas_finish){0});
         for (size_t i = 1; i < TILE; i++)
             ok = ok && memcmp(c, c + i * n, n * sizeof *c) == 0;
     }

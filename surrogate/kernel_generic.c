@@ -22,10 +22,10 @@ static void pack(size_t k, size_t n, nas_view b, float *packed)
 }
 
 static void run(size_t m, size_t n, size_t k, nas_view a, const float *b, float *c, size_t ldc,
-                bool add)
+                nas_finish finish)
 {
     for (size_t i = 0; i < m; i++) {
-        if (!add)
+        if (!finish.add)
             memset(c + i * ldc, 0, n * sizeof *c);
         for (size_t l = 0; l < k; l++) {
             float scale = a.data[i * a.row + l * a.col];
@@ -33,6 +33,7 @@ static void run(size_t m, size_t n, size_t k, nas_view a, const float *b, float 
                 c[i * ldc + j] += scale * b[l * n + j];
         }
     }
+    nas_finish_block(m, n, finish, c, ldc);
 }
 
 static void softmax_again(float *x, size_t n, float scale, float log_sum)

@@ -78,7 +78,7 @@ static void mix_rows(const job *j, const float *packed_k, const float *packed_v,
     for (size_t first = 0; first < j->queries; first += QUERIES) {
         size_t rows = j->queries - first < QUERIES ? j->queries - first : QUERIES;
         p->run(rows, j->keys, j->h, (nas_view){j->q + first * j->q_stride, j->q_stride, 1},
-               packed_k, scores, j->keys, false);
+               packed_k, scores, j->keys, (nas_finish){0});
         for (size_t r = 0; r < rows; r++) {
             float *s = scores + r * j->keys;
             size_t n = seen(j, first + r), row = j->q0 + first + r;
@@ -86,7 +86,7 @@ static void mix_rows(const job *j, const float *packed_k, const float *packed_v,
             memset(s + n, 0, (j->keys - n) * sizeof *s);
         }
         p->run(rows, j->h, j->keys, (nas_view){scores, j->keys, 1}, packed_v,
-               mix + (j->q0 + first) * d + j->head * j->h, d, false);
+               mix + (j->q0 + first) * d + j->head * j->h, d, (nas_finish){0});
     }
 }
 
@@ -125,9 +125,9 @@ static void score_grads(const job *j, const back_space *s, size_t first, size_t 
     const nas_kernels *kernels = j->kernels;
     nas_view q = {j->q + first * j->q_stride, j->q_stride, 1};
     size_t row = j->q0 + first, at = row * d + j->head * j->h;
-    kernels->exact->run(rows, j->keys, j->h, q, s->k_t, s->weights, j->keys, false);
+    kernels->exact->run(rows, j->keys, j->h, q, s->k_t, s->weights, j->keys, (nas_finish){0});
     kernels->exact->run(rows, j->keys, j->h, (nas_view){dmix + at, d, 1}, s->v_t, s->dscores,
-                        j->keys, false);
+                        j->keys, (nas_finish){0});
     for (size_t r = 0; r < rows; r++, row++, at += d) {
         float *w = s->weights + r * j->keys, *ds = s->dscores + r * j->keys;
         size_t n = seen(j, first + r);
@@ -150,13 +150,13 @@ static void job_back(const job *j, const back_space *s, const float *mix, const 
         size_t row = j->q0 + first;
         score_grads(j, s, first, rows, mix, dmix, d, log_sum, heads);
         p->run(rows, j->h, j->keys, (nas_view){s->dscores, j->keys, 1}, s->k,
-               dq + row * j->q_stride + column, j->q_stride, false);
+               dq + row * j->q_stride + column, j->q_stride, (nas_finish){0});
         p->pack(rows, j->h, (nas_view){j->q + first * j->q_stride, j->q_stride, 1}, s->block);
         p->run(j->keys, j->h, rows, (nas_view){s->dscores, 1, j->keys}, s->block,
-               dk + j->k0 * j->kv_stride + column, j->kv_stride, first > 0);
+               dk + j->k0 * j->kv_stride + column, j->kv_stride, (nas_finish){.add = first > 0});
         p->pack(rows, j->h, (nas_view){dmix + row * d + column, d, 1}, s->block);
         p->run(j->keys, j->h, rows, (nas_view){s->weights, 1, j->keys}, s->block,
-               dv + j->k0 * j->kv_stride + column, j->kv_stride, first > 0);
+               dv + j->k0 * j->kv_stride + column, j->kv_stride, (nas_finish){.add = first > 0});
     }
 }
 

@@ -19,15 +19,20 @@ size_t nas_spans_longest(nas_spans s)
     return longest;
 }
 
-/* to[j] += sum over rows of x[i, j], row after row. */
+/* to[j] += sum over rows of x[i, j], row after row; n of stride columns. */
+NAS_WIDE static void add_rows(const float *x, size_t rows, size_t n, size_t stride, float *to)
+{
+    for (size_t i = 0; i < rows; i++)
+        for (size_t j = 0; j < n; j++)
+            to[j] += x[i * stride + j];
+}
+
 static void add_columns(const float *x, size_t rows, size_t n, float *to)
 {
 #pragma omp parallel for schedule(dynamic) if (rows * n > NAS_ALONE)
     for (size_t first = 0; first < n; first += COLUMNS) {
         size_t width = n - first < COLUMNS ? n - first : COLUMNS;
-        for (size_t i = 0; i < rows; i++)
-            for (size_t j = first; j < first + width; j++)
-                to[j] += x[i * n + j];
+        add_rows(x + first, rows, width, n, to + first);
     }
 }
 
@@ -63,6 +68,15 @@ void nas_norm_forward(const nas_model *m, nas_norm norm, const float *x, size_t 
                                y + i * d, stat + 2 * i);
 }
 
+NAS_WIDE static void add_norm_grads(const float *x, const float *dy, const float *stat, size_t n,
+                                    float *restrict dw, float *restrict db)
+{
+    for (size_t j = 0; j < n; j++) {
+        dw[j] += dy[j] * (x[j] - stat[0]) * stat[1];
+        db[j] += dy[j];
+    }
+}
+
 void nas_norm_back(const nas_model *m, nas_norm norm, const float *x, const float *stat,
                    const float *dy, size_t rows, float *dx, float *grad)
 {
@@ -70,13 +84,10 @@ void nas_norm_back(const nas_model *m, nas_norm norm, const float *x, const floa
     float *dw = grad + norm.weight, *db = grad + norm.bias;
 #pragma omp parallel for schedule(dynamic) if (rows * d > NAS_ALONE)
     for (size_t first = 0; first < d; first += COLUMNS) {
-        size_t end = d - first < COLUMNS ? d : first + COLUMNS;
+        size_t n = d - first < COLUMNS ? d - first : COLUMNS;
         for (size_t i = 0; i < rows; i++)
-            for (size_t j = first; j < end; j++) {
-                float g = dy[i * d + j];
-                dw[j] += g * (x[i * d + j] - stat[2 * i]) * stat[2 * i + 1];
-                db[j] += g;
-            }
+            add_norm_grads(x + i * d + first, dy + i * d + first, stat + 2 * i, n, dw + first,
+                           db + first);
     }
 #pragma omp parallel for schedule(dynamic, 32) if (rows * d > NAS_ALONE)
     for (size_t i = 0; i < rows; i++)
@@ -96,22 +107,25 @@ void nas_dropout(float *h, size_t rows, size_t n, float share, const nas_rng *rn
     }
 }
 
+NAS_WIDE static void turn_pairs(float *x, size_t heads, size_t half, const float *restrict turn,
+                                float sign)
+{
+    for (size_t h = 0; h < heads; h++, x += 2 * half)
+        for (size_t p = 0; p < 2 * half; p += 2) {
+            float c = turn[p], s = sign * turn[p + 1], even = x[p] * c - x[p + 1] * s;
+            x[p + 1] = x[p] * s + x[p + 1] * c;
+            x[p] = even;
+        }
+}
+
 void nas_rotary(const nas_model *m, nas_spans spans, float *qkv, bool back)
 {
     size_t d = m->config.d, half = d / m->config.heads / 2;
-    float sign = back ? -1 : 1;
 #pragma omp parallel for schedule(dynamic) if (nas_spans_rows(spans) * d > NAS_ALONE)
     for (size_t e = 0; e < spans.n; e++)
-        for (size_t i = spans.at[e]; i < spans.at[e + 1]; i++) {
-            const float *turn = m->rotary + (i - spans.at[e]) * half * 2;
-            for (size_t p = 0; p < d; p++) { /* the d pairs of q and k */
-                float *x = qkv + i * 3 * d + 2 * p;
-                float c = turn[p % half * 2], s = sign * turn[p % half * 2 + 1];
-                float even = x[0] * c - x[1] * s;
-                x[1] = x[0] * s + x[1] * c;
-                x[0] = even;
-            }
-        }
+        for (size_t i = spans.at[e]; i < spans.at[e + 1]; i++) /* the heads of q and k */
+            turn_pairs(qkv + i * 3 * d, 2 * m->config.heads, half,
+                       m->rotary + (i - spans.at[e]) * half * 2, back ? -1 : 1);
 }
 
 void nas_embed_forward(const float *table, const int32_t *ids, size_t rows, size_t d, float *x)
@@ -132,12 +146,15 @@ void nas_embed_back(float *dtable, const int32_t *ids, size_t rows, size_t d, co
     }
 }
 
-void nas_add_position(float *x, size_t t, size_t d)
+const float *nas_positions_to(nas_positions *p, size_t n, size_t d)
 {
-    for (size_t i = 0; i < d; i += 2) {
-        double angle = (double)t * exp(-(double)i * log(10000) / (double)d);
-        x[i] += (float)sin(angle);
-        if (i + 1 < d)
-            x[i + 1] += (float)cos(angle);
-    }
+    p->data = nas_grow(p->data, &p->cap, n * d, sizeof *p->data);
+    for (; p->n < n; p->n++)
+        for (size_t i = 0; i < d; i += 2) {
+            double angle = (double)p->n * exp(-(double)i * log(10000) / (double)d);
+            p->data[p->n * d + i] = (float)sin(angle);
+            if (i + 1 < d)
+                p->data[p->n * d + i + 1] = (float)cos(angle);
+        }
+    return p->data;
 }

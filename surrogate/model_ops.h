@@ -60,8 +60,15 @@ void nas_rotary(const nas_model *m, nas_spans spans, float *qkv, bool back);
 
 void nas_embed_forward(const float *table, const int32_t *ids, size_t rows, size_t d, float *x);
 void nas_embed_back(float *dtable, const int32_t *ids, size_t rows, size_t d, const float *dx);
-/* x (d) += sinusoidal position t. */
-void nas_add_position(float *x, size_t t, size_t d);
+
+/* Sinusoidal positions, made when first needed; {0} is empty, free(data) ends. */
+typedef struct {
+    float *data; /* (n,d) */
+    size_t n, cap;
+} nas_positions;
+
+/* The table, of n rows or more. */
+const float *nas_positions_to(nas_positions *positions, size_t n, size_t d);
 
 /* ---- attention ---- */
 

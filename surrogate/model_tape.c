@@ -7,6 +7,9 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+
+#define HUGE_PAGE 0x200000
 
 nas_tape *nas_tape_new(const nas_model *model, bool train)
 {
@@ -27,6 +30,7 @@ void nas_tape_free(nas_tape *t)
     free(t->block);
     nas_scratch_clear(&t->scratch);
     nas_packed_clear(&t->pack);
+    free(t->positions.data);
     free(t->mark);
     free(t);
 }
@@ -114,8 +118,9 @@ static void place(nas_tape *t, size_t in, size_t out)
     if (t->used > t->cap) {
         free(block);
         t->cap = t->used;
-        if (posix_memalign((void **)&block, 64, t->cap * sizeof *block) != 0)
+        if (posix_memalign((void **)&block, HUGE_PAGE, t->cap * sizeof *block) != 0)
             nas_out_of_memory(t->cap * sizeof *block);
+        madvise(block, t->cap * sizeof *block, MADV_HUGEPAGE); /* rows lie a page apart or more */
     }
     t->block = block;
     place_all(t, in, out);
@@ -205,11 +210,12 @@ void nas_tape_forward(nas_tape *t, const nas_batch *b)
     place(t, nas_spans_rows(b->input), rows);
     encode(t, b);
     float *x = t->decoder.layer[0].x[0];
+    const float *positions = nas_positions_to(&t->positions, nas_spans_longest(b->output), d);
     nas_embed_forward(m->weights + m->target_embedding, b->shifted, rows, d, x);
 #pragma omp parallel for schedule(dynamic) if (rows * d > NAS_ALONE)
     for (size_t e = 0; e < b->output.n; e++)
         for (size_t i = b->output.at[e]; i < b->output.at[e + 1]; i++)
-            nas_add_position(x + i * d, i - b->output.at[e], d);
+            m->kernels->rows->add_scaled(x + i * d, 1, positions + (i - b->output.at[e]) * d, d);
     stack_forward(t, m->decoder, &t->decoder, m->config.decoder_layers, b->output, b->input);
     nas_dense_forward(m, &m->head, t->decoder.last, rows, t->logits, NAS_DENSE_SET);
 }

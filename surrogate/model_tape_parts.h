@@ -39,6 +39,7 @@ struct nas_tape {
     float *dx, *dnormed, *dwide, *dmix, *dmemory, *dkv;
     nas_scratch scratch;
     nas_packed pack;
+    nas_positions positions;
     nas_ranking ranking;
     nas_rank_mark *mark; /* [n_mark] the numbers that are compared */
     size_t n_mark, mark_cap;

@@ -175,7 +175,8 @@ static void multiply(nas_work *w, const circuit_op *op, shape s, const float *x,
     const float *packed = weight_packed(w, op->b, false);
     for (size_t i = 0; op->c >= 0 && i < s.rows; i++)
         memcpy(y + i * s.n, work_x(w, op->c), s.n * sizeof *y);
-    w->kernels->exact->run(s.rows, s.n, s.k, (nas_view){x, s.k, 1}, packed, y, s.n, op->c >= 0);
+    w->kernels->exact->run(s.rows, s.n, s.k, (nas_view){x, s.k, 1}, packed, y, s.n,
+                           (nas_finish){.add = op->c >= 0});
 }
 
 static float *room(float **buffer, size_t *cap, size_t need)
@@ -212,9 +213,10 @@ static void multiply_back(nas_work *w, const circuit_op *op, shape s, const floa
     if (op->c >= 0)
         add_rows(dy, s.rows, s.n, work_d(w, op->c));
     exact->pack(s.rows, s.n, (nas_view){dy, s.n, 1}, packed);
-    exact->run(s.k, s.n, s.rows, (nas_view){x, 1, s.k}, packed, work_d(w, op->b), s.n, true);
+    exact->run(s.k, s.n, s.rows, (nas_view){x, 1, s.k}, packed, work_d(w, op->b), s.n,
+               (nas_finish){.add = true});
     exact->run(s.rows, s.k, s.n, (nas_view){dy, s.n, 1}, weight_packed(w, op->b, true), dx, s.k,
-               add);
+               (nas_finish){.add = add});
 }
 
 static void linear_backward(nas_work *w, const circuit_op *op)

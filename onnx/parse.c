@@ -366,30 +366,37 @@ static void parse_imports(nas_lexer *x, Onnx__OperatorSetIdProto ***imports, siz
     nas_lex_need(x, ']');
 }
 
-/* A value of the header that nothing here reads: a number, a string or a list of pairs. */
+static void parse_pairs(nas_lexer *x, Onnx__StringStringEntryProto ***pairs, size_t *n)
+{
+    nas_lex_need(x, '[');
+    if (nas_lex_take(x, ']'))
+        return;
+    do {
+        Onnx__StringStringEntryProto *e = NEW(x, *e, onnx__string_string_entry_proto__init);
+        e->key = nas_lex_string(x);
+        nas_lex_need(x, ':');
+        e->value = nas_lex_string(x);
+        PUSH(x, *pairs, *n, e);
+    } while (!x->failed && nas_lex_take(x, ','));
+    nas_lex_need(x, ']');
+}
+
+/* A value of the header that nothing here reads: a number or a string. */
 static void skip_value(nas_lexer *x)
 {
     nas_lex_value v;
-    if (nas_lex_peek(x) == '"') {
+    if (nas_lex_peek(x) == '"')
         nas_lex_string(x);
-    } else if (nas_lex_take(x, '[')) {
-        if (nas_lex_take(x, ']'))
-            return;
-        do {
-            nas_lex_string(x);
-            nas_lex_need(x, ':');
-            nas_lex_string(x);
-        } while (!x->failed && nas_lex_take(x, ','));
-        nas_lex_need(x, ']');
-    } else {
+    else
         nas_lex_number(x, &v);
-    }
 }
 
-/* `< key: value, … >`; domain is that of a function. */
-static void parse_header(nas_lexer *x, char **domain, Onnx__OperatorSetIdProto ***imports,
-                         size_t *n)
+/* `< key: value, … >` of a model, or of a function where model is NULL. */
+static void parse_header(nas_lexer *x, Onnx__ModelProto *model, char **domain,
+                         Onnx__OperatorSetIdProto ***imports, size_t *n)
 {
+    Onnx__StringStringEntryProto **ignored = NULL;
+    size_t n_ignored = 0;
     if (!nas_lex_take(x, '<') || nas_lex_take(x, '>'))
         return;
     do {
@@ -399,6 +406,9 @@ static void parse_header(nas_lexer *x, char **domain, Onnx__OperatorSetIdProto *
             parse_imports(x, imports, n);
         else if (key && !strcmp(key, "domain"))
             *domain = nas_lex_string(x);
+        else if (nas_lex_peek(x) == '[')
+            parse_pairs(x, model ? &model->metadata_props : &ignored,
+                        model ? &model->n_metadata_props : &n_ignored);
         else
             skip_value(x);
     } while (!x->failed && nas_lex_take(x, ','));
@@ -408,7 +418,7 @@ static void parse_header(nas_lexer *x, char **domain, Onnx__OperatorSetIdProto *
 static Onnx__FunctionProto *parse_function(nas_lexer *x)
 {
     Onnx__FunctionProto *f = NEW(x, *f, onnx__function_proto__init);
-    parse_header(x, &f->domain, &f->opset_import, &f->n_opset_import);
+    parse_header(x, NULL, &f->domain, &f->opset_import, &f->n_opset_import);
     f->name = nas_lex_name(x);
     if (nas_lex_take(x, '<')) {
         parse_names(x, '>', &f->attribute, &f->n_attribute);
@@ -429,7 +439,7 @@ const nas_proto *nas_proto_parse(nas_arena *arena, const char *text, size_t size
 {
     nas_lexer lexer = {text, text, text + size, arena, err, false}, *x = &lexer;
     Onnx__ModelProto *m = NEW(x, *m, onnx__model_proto__init);
-    parse_header(x, &m->domain, &m->opset_import, &m->n_opset_import);
+    parse_header(x, m, &m->domain, &m->opset_import, &m->n_opset_import);
     m->graph = parse_graph(x);
     while (!x->failed && nas_lex_peek(x))
         PUSH(x, m->functions, m->n_functions, parse_function(x));

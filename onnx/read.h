@@ -11,10 +11,14 @@
 #ifndef NAS_ONNX_READ_H
 #define NAS_ONNX_READ_H
 
-#include "spaces/graph.h"
+#include "onnx/export.h"
 
 /* On failure *graph is NULL and err says where. Free with nas_graph_free. */
 nas_status nas_onnx_read_file(const char *path, nas_graph **graph, nas_err *err);
+/* The same, and what the file says about its origin, unchecked, in the arena: NULL where nothing.
+ */
+nas_status nas_onnx_read_labelled(const char *path, nas_arena *arena, nas_graph **graph,
+                                  nas_label *label, nas_err *err);
 /* The same for bytes in memory: text when nothing in its beginning is a control character. */
 nas_status nas_onnx_read(const void *data, size_t size, nas_graph **graph, nas_err *err);
 

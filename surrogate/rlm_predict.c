@@ -292,7 +292,7 @@ nas_status nas_rlm_predict_texts(const nas_rlm *rlm, const nas_rlm_ask *ask, con
 {
     size_t done = 0;
     nas_status status = predict_texts(rlm, ask, view, text, n, value, spread, &done, err);
-    return status ? nas_fail_in(err, "text %zu", done + 1) : NAS_OK;
+    return status && n > 1 ? nas_fail_in(err, "text %zu", done + 1) : status;
 }
 
 /* The texts of n architectures, written in parallel; the error is that of the first that fails. */

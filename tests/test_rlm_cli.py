@@ -79,6 +79,40 @@ def extrapolation_is_said():
 
 
 @case
+def a_file_reads_like_its_architecture():
+    for arch in archs[:3]:
+        row = naslm(*ASK, arch)[0].splitlines()[1].split(",")
+        for form, more in (("onnx", ["--weights", "random", "--seed", 1]), ("onnx", []), ("text", [])):
+            naslm("export", "-s", "nbmacro", arch, "--form", form, *more, "-o", "file", "--force")
+            out, err = naslm(*ASK, "--onnx", "file")
+            assert out.splitlines()[1].split(",") == ["file", *row[1:]], (form, out, row)
+            assert "extrapolation" not in err, err
+
+
+@case
+def foreign_and_false_files():
+    first, second = (naslm("export", "-s", "nbmacro", a, "--form", "text")[0] for a in archs[:2])
+    name = f'"nas.arch": "{archs[0]}"'
+    assert name in first
+    wide = [*TRAIN, "--epochs", "1", "--rows", "50", "--window", "8192", "-o", "wide.safetensors"]
+    naslm(*wide)
+    ask = [*ASK[:2], "wide.safetensors", *ASK[3:], "--onnx"]
+    for text in (first.replace(name, '"nas.arch": "?"'),
+                 second.replace(f'"nas.arch": "{archs[1]}"', name)):  # says what it is not
+        with open("foreign", "w") as file:
+            file.write(text)
+        out, err = naslm(*ask, "foreign")
+        assert float(out.splitlines()[1].split(",")[1]) > 0 and "extrapolation" in err, (out, err)
+        refused("the model reads at most 2048", *ASK, "--onnx", "foreign", code=1)
+    with open("cut", "w") as file:
+        file.write(first[:-40])
+    refused("'cut'", *ask, "cut", code=1)
+    refused("'none'", *ask, "none", code=1)
+    refused("macro.csv", *ask, "macro.csv", code=1)
+    refused("one operand too many", *ask, "foreign", archs[0])
+
+
+@case
 def search_asks_the_model():
     naslm("search", "-s", "nbmacro", "--objectives", "max:accuracy,min:macs", "--from",
           "model:m.safetensors", "--from", "cost", "--budget", 150, "--seed", 1, "-o", "run.h5",

@@ -112,6 +112,48 @@ static void test_prompt(void **state)
     for_each(check_prompt);
 }
 
+static int by_size(const void *a, const void *b)
+{
+    size_t x = *(const size_t *)a, y = *(const size_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Half of a space's networks are read by the surrogate in at most so many bytes. */
+static size_t median_prompt(const nas_space *space)
+{
+    enum { MANY = 101 };
+    size_t size[MANY];
+    nas_rng rng = nas_rng_seed(0);
+    nas_bytes out = {0};
+    for (int i = 0; i < MANY; i++) {
+        const nas_task *task = &space->tasks[i % space->n_tasks];
+        nas_arch arch;
+        nas_space_sample(space, &rng, &arch);
+        nas_graph *g = nas_space_build(space, &arch, task);
+        nas_bytes_reset(&out);
+        assert_int_equal(nas_export_prompt(g, space->name, task->name, &out, NULL), NAS_OK);
+        size[i] = out.size;
+        nas_graph_free(g);
+    }
+    nas_bytes_clear(&out);
+    qsort(size, MANY, sizeof *size, by_size);
+    return size[MANY / 2];
+}
+
+/* What the surrogate reads is short: the cost of reading grows with its square. Inception's blocks
+ * are free and have no bound. */
+static void test_prompt_short(void **state)
+{
+    (void)state;
+    for (int s = 0; s < nas_space_count(); s++) {
+        const char *name = nas_spaces[s]->name;
+        bool cell = !strcmp(name, "nb101") || !strcmp(name, "nb201");
+        size_t most = cell ? 1200 : 4000, have = median_prompt(nas_spaces[s]);
+        if (have >= most && strcmp(name, "inception"))
+            fail_msg("%s: median prompt of %zu bytes, not under %zu", name, have, most);
+    }
+}
+
 /* Members of one class give the same compact text. */
 static void check_canonical(const nas_space *space, const nas_arch *arch, const nas_task *task)
 {
@@ -279,11 +321,12 @@ static void test_large_drawing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_stable),  cmocka_unit_test(test_packed),
-        cmocka_unit_test(test_prompt),  cmocka_unit_test(test_canonical),
-        cmocka_unit_test(test_letters), cmocka_unit_test(test_identity),
-        cmocka_unit_test(test_weights), cmocka_unit_test(test_too_large),
-        cmocka_unit_test(test_float),   cmocka_unit_test(test_large_drawing),
+        cmocka_unit_test(test_stable),        cmocka_unit_test(test_packed),
+        cmocka_unit_test(test_prompt),        cmocka_unit_test(test_prompt_short),
+        cmocka_unit_test(test_canonical),     cmocka_unit_test(test_letters),
+        cmocka_unit_test(test_identity),      cmocka_unit_test(test_weights),
+        cmocka_unit_test(test_too_large),     cmocka_unit_test(test_float),
+        cmocka_unit_test(test_large_drawing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -56,7 +56,7 @@ for source in tests/fuzz_*.c; do
         -o $out/"$name" "$source" $objects -lprotobuf-c -ljansson -lmd -lm || exit 1
     seed "$name" || exit 1
     echo "== $name"
-    $out/"$name" -max_total_time="$seconds" -rss_limit_mb=3000 -timeout=20 -verbosity=0 \
+    $out/"$name" -max_total_time="$seconds" -rss_limit_mb=3000 -timeout=120 -verbosity=0 \
         -artifact_prefix=$out/"$name"- $out/corpus_"$name" || bad=1
 done
 [ $bad = 0 ] && echo "no findings"

@@ -78,6 +78,32 @@ def extrapolation_is_said():
     assert "no accuracy of nb201 (cifar10)" in err and "extrapolation" in err, err
 
 
+def predictions_on(path, rows):
+    """Accuracies that a CPU path gives, None when this CPU lacks it."""
+    done = subprocess.run([NASLM, *ASK, "-"], input=rows, capture_output=True, text=True,
+                          env=dict(os.environ, NASLM_CPU=path))
+    assert done.returncode == 0 or "this CPU has no" in done.stderr, done.stderr
+    return [line.split(",")[1] for line in done.stdout.split()[1:]] if done.returncode == 0 else None
+
+
+@case
+def rounded_products_keep_the_ranks():
+    rows = naslm("sample", "-s", "nbmacro", "-n", 1000, "--seed", 5)[0]
+    exact, tried = predictions_on("generic", rows), 0
+    for path in ("avx2-bf16", "avx512-bf16", "amx-bf16", "dnnl-bf16"):
+        rounded = predictions_on(path, rows)
+        if rounded is None:
+            continue
+        with open("paths.csv", "w") as file:
+            file.write("exact,rounded\n" + "".join(f"{a},{b}\n" for a, b in zip(exact, rounded)))
+        out, _ = naslm("tau", "paths.csv", "--truth", "exact", "--score", "rounded", "--format", "csv")
+        assert float(next(csv.DictReader(io.StringIO(out)))["tau_b"]) >= 0.995, (path, out)
+        assert exact != rounded
+        tried += 1
+    if not tried:
+        raise tap.Skip("this CPU has no path that rounds")
+
+
 @case
 def a_file_reads_like_its_architecture():
     for arch in archs[:3]:

@@ -6,6 +6,7 @@
 #define W            8
 #define MR           6
 #define FMA(a, b, c) _mm256_fmadd_ps(a, b, c)
+#define SUM(x)       sum_of(x)
 #define LANES                                                                                      \
     {                                                                                              \
         0, 1, 2, 3, 4, 5, 6, 7                                                                     \
@@ -18,6 +19,13 @@ static inline __m256i mask_of(size_t n)
 {
     const __m256i lanes = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
     return _mm256_cmpgt_epi32(_mm256_set1_epi32(n < W ? (int)n : W), lanes);
+}
+
+static inline float sum_of(__m256 x)
+{
+    __m128 half = _mm_add_ps(_mm256_castps256_ps128(x), _mm256_extractf128_ps(x, 1));
+    half = _mm_add_ps(half, _mm_movehl_ps(half, half));
+    return _mm_cvtss_f32(half) + _mm_cvtss_f32(_mm_movehdup_ps(half));
 }
 
 #include "spaces/base/mem.h"

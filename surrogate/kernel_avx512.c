@@ -6,6 +6,7 @@
 #define W            16
 #define MR           14
 #define FMA(a, b, c) _mm512_fmadd_ps(a, b, c)
+#define SUM(x)       _mm512_reduce_add_ps(x)
 #define LANES                                                                                      \
     {                                                                                              \
         0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15                                       \

@@ -29,7 +29,7 @@ typedef enum {
 typedef enum {
     NAS_WEIGHTS_NONE,   /* weights are inputs of the graph: tiny files that every checker accepts */
     NAS_WEIGHTS_ZEROS,  /* initializers of zeros */
-    NAS_WEIGHTS_RANDOM, /* uniform, scaled by fan-in (He et al. 2015); statistics near 0 and 1 */
+    NAS_WEIGHTS_RANDOM, /* uniform, variance 1 / fan-in; statistics near 0 and 1 */
     NAS_WEIGHTS_SINE,   /* value i is sin(i * i mod 9973) / sqrt(fan-in / 2); scales 1, biases 0 */
     NAS_WEIGHTS_COUNT
 } nas_weights;

@@ -151,6 +151,40 @@ static void test_spaces(void **state)
     }
 }
 
+/* The largest output of a random network on images of 8 x 8, with random weights. */
+static double random_output(const nas_space *space, nas_rng *rng)
+{
+    nas_arch arch;
+    nas_task small = space->tasks[0];
+    small.width = small.height = 8;
+    nas_space_sample(space, rng, &arch);
+    nas_graph *g = nas_space_build(space, &arch, &small);
+    const nas_graph *flat = nas_graph_flat(g, NULL);
+    float *x = make_input(flat), *y = forward_run(flat, NAS_WEIGHTS_RANDOM, 0, x);
+    double most = 0;
+    for (int i = 0; i < small.classes; i++)
+        most = fmax(most, isnan(y[i]) ? INFINITY : fabs(y[i]));
+    free(x);
+    free(y);
+    nas_graph_free(g);
+    return most;
+}
+
+/* Random weights neither let values grow nor vanish in deep networks. */
+static void test_random_range(void **state)
+{
+    (void)state;
+    static const char *const deep[] = {"nasnet-fix", "amoeba-fix", "fbnet"};
+    for (int s = 0; s < 3; s++) {
+        nas_rng rng = nas_rng_seed(11);
+        for (int i = 0; i < 3; i++) {
+            double most = random_output(nas_space_find(deep[s]), &rng);
+            if (!(most > 1e-3 && most < 1e5))
+                fail_msg("%s, network %d: largest output %g", deep[s], i, most);
+        }
+    }
+}
+
 int main(int argc, char **argv)
 {
     if (argc == 4)
@@ -159,6 +193,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_by_hand),
         cmocka_unit_test(test_moves),
         cmocka_unit_test(test_spaces),
+        cmocka_unit_test(test_random_range),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,8 @@
 #include "hw/cost.h"
 #include "onnx/read.h"
 #include "search/command.h"
+#include "surrogate/rlm.h"
+#include "surrogate/structure.h"
 
 #include <stdio.h>
 
@@ -9,15 +11,49 @@
 
 static const nas_option SPACES_OPTIONS[] = {NAS_OPTION_FORMAT, {0}};
 
+/* The model inside, or NULL: the list of spaces does without. */
+static nas_rlm *built_in_model(void)
+{
+    nas_err err = {0};
+    nas_bytes path = {0};
+    nas_rlm *rlm =
+        nas_command_model(NULL, &path, &err) == NAS_OK ? nas_rlm_load(path.data, &err) : NULL;
+    nas_bytes_clear(&path);
+    return rlm;
+}
+
+static bool costs_nothing(const char *metric)
+{
+    for (int k = 0; k < NAS_STRUCTURE_COUNT; k++)
+        if (!strcmp(metric, nas_structure_names[k]))
+            return true;
+    return false;
+}
+
+/* The metrics whose labels the model has seen in that space, for any task. */
+static void list_known(const nas_rlm *rlm, const nas_space *space, nas_bytes *text)
+{
+    for (size_t k = 0; rlm && k < rlm->schema.n; k++) {
+        const char *name = rlm->schema.metric[k].name;
+        bool known = false;
+        for (int t = 0; t < space->n_tasks && !costs_nothing(name); t++)
+            known |= nas_rlm_knows(rlm, space->name, space->tasks[t].name, k);
+        if (known)
+            nas_bytes_print(text, "%s%s", text->size ? " " : "", name);
+    }
+}
+
 static nas_status run_spaces(nas_options *options, nas_err *err)
 {
-    static const char *const columns[] = {"space", "genes", "size", "tasks", "string", "about"};
+    static const char *const columns[] = {"space",  "genes", "size",   "tasks",
+                                          "string", "about", "metrics"};
     nas_report report;
     nas_status status = nas_command_operands(options, 0, 0, "nothing", err);
     if (status == NAS_OK)
-        status = nas_report_open(&report, options, columns, 6, err);
+        status = nas_report_open(&report, options, columns, 7, err);
     if (status != NAS_OK)
         return status;
+    nas_rlm *rlm = built_in_model();
     nas_bytes text = {0};
     for (int i = 0; i < nas_space_count(); i++) {
         const nas_space *s = nas_spaces[i];
@@ -32,12 +68,17 @@ static nas_status run_spaces(nas_options *options, nas_err *err)
         nas_bytes_reset(&text);
         nas_bytes_print(&text, "%s (%s)", s->title, s->source);
         nas_report_text(&report, text.data);
+        nas_bytes_reset(&text);
+        list_known(rlm, s, &text);
+        nas_report_text(&report, text.size ? text.data : "");
     }
+    nas_rlm_free(rlm);
     nas_bytes_clear(&text);
     return nas_report_close(&report, err);
 }
 
 static const char SPACES_DETAILS[] =
+    "metrics: those whose labels the built-in model has seen.\n"
     "Reading accepts any spelling that means the same; printing is always one form.\n"
     "nb101: the upper triangle of the adjacency row by row, then the interior operators.\n"
     "tnb101-*: class_scene (63 classes), class_object (75) and room_layout (9) are whole networks. "

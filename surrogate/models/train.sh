@@ -55,29 +55,35 @@ for net in micro macro; do
     table "tnb101-$net-room_layout" "tnb101-$net" "tnb101_$net" arch neg_loss=room_layout,,max
 done
 
-# learn TIMES OPTION...: every table, its rows as often as the number says, small tables more often
+# learn "TABLE[@TASK]:TIMES ..." OPTION...: rows of a table are visited so often
 learn() {
-    times=$1 tables=
-    shift
-    for t in nb201-cifar10:6 nb201-cifar100@cifar100:6 nb201-in16@in16:6 nb201-latency:7 nb101:3 \
-        nbmacro:10 mnasnet:18 ofa-mb:20 ofa-mb-latency:10 fbnet@cifar100:10; do
-        n=${t##*:} file=${t%:*}
+    tables=
+    for t in $1; do
+        file=${t%:*}
         task=${file#"${file%%@*}"}
-        tables="$tables --table $work/${file%%@*}.h5$task*$((n * times))"
+        tables="$tables --table $work/${file%%@*}.h5$task*${t##*:}"
     done
+    shift
+    "$naslm" train $tables --epochs 1 --numbers 6 --hold-out 0.05 --batch 64 --jitter 0.05 \
+        --average 0.999 --memory 8G --seed 0 --checkpoint 60 --resume --progress plain --force \
+        --format csv "$@"
+}
+# tnb101 SCENE OTHER: the seven tasks of both nets
+tnb101() {
     for net in micro macro; do
-        for t in class_scene:10 class_object:3 jigsaw:3 segmentsemantic:3 normal:3 autoencoder:3 \
-            room_layout:3; do
-            tables="$tables --table $work/tnb101-$net-${t%:*}.h5@${t%:*}*$((${t#*:} * times))"
+        echo "tnb101-$net-class_scene@class_scene:$1"
+        for task in class_object jigsaw segmentsemantic normal autoencoder room_layout; do
+            echo "tnb101-$net-$task@$task:$2"
         done
     done
-    "$naslm" train $tables --epochs 1 --numbers 6 --hold-out 0.05 \
-        --table-rows "${TABLE_ROWS:-60000}" --batch 64 --jitter 0.05 --average 0.999 --memory 8G \
-        --seed 0 --checkpoint 60 --resume --progress plain --force "$@"
 }
 
-# Once to learn, and once more at a lower rate.
-[ -e "$work/first.safetensors" ] || learn 2 --d 128 --layers 3 --number 'SCI(3,4)' --rate 0.0015 \
-    --format csv -o "$work/first.safetensors" > "$work/first.csv"
-learn 1 --from "$work/first.safetensors" --rate 0.0006 --format csv \
+# Small tables more often than large ones; then once more where the first pass left most to learn.
+[ -e "$work/first.safetensors" ] || learn "nb201-cifar10:12 nb201-cifar100@cifar100:12
+    nb201-in16@in16:12 nb201-latency:14 nb101:6 nbmacro:20 mnasnet:36 ofa-mb:40 ofa-mb-latency:20
+    fbnet@cifar100:20 $(tnb101 20 5)" --table-rows "${TABLE_ROWS:-60000}" --rate 0.0015 \
+    --d 128 --layers 3 --number 'SCI(3,4)' -o "$work/first.safetensors" > "$work/first.csv"
+learn "nb201-cifar10:6 nb201-cifar100@cifar100:6 nb201-in16@in16:6 nb201-latency:10 nb101:1
+    nbmacro:4 mnasnet:6 ofa-mb:10 ofa-mb-latency:10 fbnet@cifar100:60 $(tnb101 15 3)" \
+    --table-rows "${TABLE_ROWS:-200000}" --rate 0.001 --from "$work/first.safetensors" \
     -o "$here/naslm.safetensors" | tee "$work/held-out.csv"

@@ -25,7 +25,7 @@ static const nas_option OPTIONS[] = {
     {"table-rows", 0, "N", "learn from at most N of the others of a table", NAS_OPTION_U64},
     {"draw", 0, "K", "number of the split (0)", NAS_OPTION_U64},
     {"test", 0, "N", "rows of each table to judge by, at most (1000)", NAS_OPTION_U64},
-    {"from", 0, "MODEL", "start from a trained model", NAS_OPTION_TEXT},
+    {"from", 0, "MODEL", "start from a trained model; shipped: the built-in one", NAS_OPTION_TEXT},
     {"vocab", 0, "FILE", "vocabulary of 'naslm train vocab'; default: learned here",
      NAS_OPTION_TEXT},
     {"pieces", 0, "N", "pieces of a vocabulary that is learned (8192)", NAS_OPTION_U64},
@@ -140,7 +140,10 @@ static nas_status old_model(plan *p, const char *path, const nas_rng *rng, nas_e
         if (nas_options_has(p->o, fixed[i]))
             return nas_fail(err, NAS_USAGE, "option '--%s' does not go with '--from'", fixed[i]);
     nas_schema more = {0};
-    p->rlm = nas_rlm_load(path, err);
+    nas_bytes found = {0};
+    if (nas_command_model(strcmp(path, "shipped") ? path : NULL, &found, err) == NAS_OK)
+        p->rlm = nas_rlm_load(found.data, err);
+    nas_bytes_clear(&found);
     if (p->rlm && nas_train_data_schema(&p->data, &more, err) == NAS_OK)
         nas_rlm_extend(p->rlm, &more, rng, err);
     nas_schema_clear(&more);

@@ -22,7 +22,7 @@ enum { VOCAB_TEXTS = 3000 };
     .reading = {                                                                                   \
         .epochs = 10, .batch = 64, .numbers = 6, .rate = 2e-3, .jitter = 0.03, .decay = 0.05}
 
-static const char *const TEACHERS[] = {"krr-both", NULL};
+static const char *const TEACHERS[] = {"krr-both", "ridge", NULL};
 
 static const nas_rlm_recipe TAUGHT = {
     READER,
@@ -178,59 +178,55 @@ static nas_status read_first(nas_rlm *rlm, const nas_labels *labels, const nas_r
 
 /* ---- teachers ---- */
 
-/* Adds what one teacher says of n architectures to sum (n, m), on the scales of the labels: there
- * an outlier counts as its rank does. */
-static nas_status ask_teacher(const char *name, const nas_labels *labels, const nas_scale *scale,
-                              uint64_t seed, const nas_arch *arch, size_t n, double *sum,
+/* What one teacher says of n architectures; of each metric it replaces what is in value (n, m) when
+ * its spread, the deviation of labelled rows that it had not seen, is below best[metric]. */
+static nas_status ask_teacher(const char *name, const nas_labels *labels, uint64_t seed,
+                              const nas_arch *arch, size_t n, double *best, double *value,
                               nas_err *err)
 {
+    size_t m = labels->m;
     nas_predictor p = {0};
     const nas_predictor_type *type = nas_predictor_need(name, err);
-    double *value = nas_alloc((n * labels->m + 1) * sizeof *value);
+    double *mean = nas_alloc((2 * n * m + 1) * sizeof *mean), *spread = mean + n * m;
     if (type && nas_predictor_fit(&p, type, labels, seed, err) == NAS_OK)
-        nas_predictor_predict(&p, arch, n, value, NULL, err);
-    for (size_t i = 0; i < n * labels->m && err->code == NAS_OK; i++)
-        sum[i] += nas_scale_apply(&scale[i % labels->m], value[i]);
-    nas_predictor_clear(&p);
-    free(value);
-    return err->code;
-}
-
-static nas_status fit_scales(const nas_labels *labels, nas_scale *scale, nas_err *err)
-{
-    double *value = nas_alloc((labels->n + 1) * sizeof *value);
-    for (size_t k = 0; k < labels->m && err->code == NAS_OK; k++) {
-        for (size_t i = 0; i < labels->n; i++)
-            value[i] = labels->value[i * labels->m + k];
-        nas_scale_fit(&scale[k], "normal", value, labels->n, err);
+        nas_predictor_predict(&p, arch, n, mean, spread, err);
+    for (size_t k = 0; k < m && err->code == NAS_OK; k++) {
+        double sum = 0;
+        for (size_t i = 0; i < n; i++)
+            sum += spread[i * m + k];
+        if (sum >= best[k])
+            continue;
+        best[k] = sum;
+        for (size_t i = 0; i < n; i++)
+            value[i * m + k] = mean[i * m + k];
     }
-    free(value);
+    nas_predictor_clear(&p);
+    free(mean);
     return err->code;
 }
 
-/* Random architectures with the mean of the teachers. */
+/* Random architectures with labels of each metric's best teacher. */
 static nas_status add_taught(nas_corpus *corpus, const nas_labels *labels,
                              const nas_rlm_recipe *recipe, uint64_t seed, nas_err *err)
 {
-    size_t n = recipe->taught, m = labels->m, teachers = 0;
+    size_t n = recipe->taught, m = labels->m;
     nas_rng root = nas_rng_seed(seed), draw = nas_rng_child(&root, "taught", 0);
     nas_arch *arch = nas_alloc((n + 1) * sizeof *arch);
-    double *value = nas_zalloc(n * m + 1, sizeof *value);
-    nas_scale *scale = nas_zalloc(m, sizeof *scale);
+    double *value = nas_zalloc(n * m + 1, sizeof *value), *best = nas_alloc(m * sizeof *best);
     for (size_t i = 0; i < n; i++) {
         nas_rng rng = nas_rng_child(&draw, "architecture", i);
         nas_space_sample(labels->space, &rng, &arch[i]);
     }
-    nas_status status = fit_scales(labels, scale, err);
-    for (; status == NAS_OK && recipe->teacher[teachers]; teachers++)
-        status = ask_teacher(recipe->teacher[teachers], labels, scale, seed, arch, n, value, err);
-    for (size_t i = 0; i < n * m && status == NAS_OK; i++)
-        value[i] = nas_scale_invert(&scale[i % m], value[i] / (double)teachers);
+    for (size_t k = 0; k < m; k++)
+        best[k] = INFINITY;
+    nas_status status = NAS_OK;
+    for (size_t t = 0; status == NAS_OK && recipe->teacher[t]; t++)
+        status = ask_teacher(recipe->teacher[t], labels, seed, arch, n, best, value, err);
     if (status == NAS_OK)
         status = add_rows(corpus, labels, arch, value, n, err);
     free(arch);
     free(value);
-    free(scale);
+    free(best);
     return status;
 }
 

@@ -28,7 +28,8 @@ typedef struct {
     const char *start;      /* a trained model that can read; NULL: it learns that first */
     size_t random;          /* architectures to learn reading from */
     nas_rlm_stage reading, labels;
-    const char *const *teacher; /* names of predictors, NULL ends; NULL: none */
+    const char *const *teacher; /* names of predictors, NULL ends; NULL: none. Each metric is taught
+                                   by the one with the least error on rows left out */
     size_t taught;              /* random architectures that they label */
 } nas_rlm_recipe;
 

@@ -256,6 +256,22 @@ static void test_predictor(void **state)
     assert_memory_equal(spread, spread2, sizeof spread);
     for (size_t i = 0; i < 2 * REST; i++)
         assert_true(isfinite(mean[i]) && spread[i] >= 0);
+    /* with teachers, one for each metric; from a model that has seen these labels: refused */
+    static const char *const teachers[] = {"ridge", "krr-both", NULL};
+    nas_rlm_recipe taught = recipe;
+    taught.teacher = teachers;
+    taught.taught = 60;
+    const nas_predictor_type pupil = nas_predictor_rlm_with(&taught);
+    nas_predictor_clear(&p);
+    assert_int_equal(nas_predictor_fit(&p, &pupil, &labels, 3, &err), NAS_OK);
+    assert_string_equal(p.type->name, "rlm");
+    assert_string_equal(q.type->name, "rlm");
+    assert_int_equal(nas_predictor_predict(&p, arch + N, REST, mean2, spread2, &err), NAS_OK);
+    assert_memory_not_equal(mean, mean2, sizeof mean);
+    taught.start = PATH;
+    assert_int_equal(nas_predictor_fit(&(nas_predictor){0}, &pupil, &labels, 3, &err), NAS_USAGE);
+    assert_non_null(strstr(err.text, "has seen labels of accuracy for nb201, cifar10"));
+    err = (nas_err){0};
     nas_predictor_clear(&p);
     nas_predictor_clear(&q);
     assert_int_equal(nas_rlm_save(trained, PATH, &err), NAS_OK);

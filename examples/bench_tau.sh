@@ -17,5 +17,5 @@ trap 'rm -rf "$work"' EXIT
     --metric naswot=cifar10_naswot --metric synflow=cifar10_logsynflow -o "$work/proxies.h5"
 "$naslm" bench predictors -s nb201 --table "$work/accuracy.h5" --metric accuracy \
     --proxies "$work/proxies.h5" --n "${N:-78,469}" --draws "${DRAWS:-3}" \
-    --methods "${METHODS:-params,table:naswot,table:synflow,ridge,krr-hamming,krr-wl,dgf}" \
+    --methods "${METHODS:-params,table:naswot,table:synflow,ridge,krr-hamming,krr-wl,krr-free,krr-both,dgf}" \
     --against krr-hamming --format markdown -o tau.h5

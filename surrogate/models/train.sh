@@ -78,12 +78,16 @@ tnb101() {
     done
 }
 
-# Small tables more often than large ones; then once more where the first pass left most to learn.
+# Small tables more often than large ones; then what the passes before left most to learn.
 [ -e "$work/first.safetensors" ] || learn "nb201-cifar10:12 nb201-cifar100@cifar100:12
     nb201-in16@in16:12 nb201-latency:14 nb101:6 nbmacro:20 mnasnet:36 ofa-mb:40 ofa-mb-latency:20
     fbnet@cifar100:20 $(tnb101 20 5)" --table-rows "${TABLE_ROWS:-60000}" --rate 0.0015 \
     --d 128 --layers 3 --number 'SCI(3,4)' -o "$work/first.safetensors" > "$work/first.csv"
-learn "nb201-cifar10:6 nb201-cifar100@cifar100:6 nb201-in16@in16:6 nb201-latency:10 nb101:1
-    nbmacro:4 mnasnet:6 ofa-mb:10 ofa-mb-latency:10 fbnet@cifar100:60 $(tnb101 15 3)" \
-    --table-rows "${TABLE_ROWS:-200000}" --rate 0.001 --from "$work/first.safetensors" \
+[ -e "$work/second.safetensors" ] || learn "nb201-cifar10:6 nb201-cifar100@cifar100:6
+    nb201-in16@in16:6 nb201-latency:10 nb101:1 nbmacro:4 mnasnet:6 ofa-mb:10 ofa-mb-latency:10
+    fbnet@cifar100:60 $(tnb101 15 3)" --table-rows "${TABLE_ROWS:-200000}" --rate 0.001 \
+    --from "$work/first.safetensors" -o "$work/second.safetensors" > "$work/second.csv"
+learn "nb201-cifar10:2 nb201-cifar100@cifar100:4 nb201-in16@in16:4 nb201-latency:4 nb101:1 nbmacro:1
+    mnasnet:1 ofa-mb:3 ofa-mb-latency:6 fbnet@cifar100:40 $(tnb101 10 1)" \
+    --table-rows "${TABLE_ROWS:-30000}" --rate 0.001 --from "$work/second.safetensors" \
     -o "$here/naslm.safetensors" | tee "$work/held-out.csv"

@@ -5,9 +5,9 @@
  *     status = nas_predictor_fit(&p, &mine, &labels, seed, &err);
  *
  * With teachers it learns more than the labelled rows: other predictors, fitted on the same rows,
- * label random architectures (knowledge distillation: Hinton et al., 2015). What it then says still
- * comes from its own reading of a text alone. The recipe is what was found by measurement; another
- * one makes another predictor. */
+ * label architectures at random and near those rows (knowledge distillation: Hinton et al., 2015).
+ * What it then says still comes from its own reading of a text alone. The recipe is what was found
+ * by measurement; another one makes another predictor. */
 #ifndef NAS_SURROGATE_RLM_PREDICTOR_H
 #define NAS_SURROGATE_RLM_PREDICTOR_H
 
@@ -30,7 +30,7 @@ typedef struct {
     nas_rlm_stage reading, labels;
     const char *const *teacher; /* names of predictors, NULL ends; NULL: none. Each metric is taught
                                    by the one with the least error on rows left out */
-    size_t taught;              /* random architectures that they label */
+    size_t taught;              /* architectures that they label */
 } nas_rlm_recipe;
 
 extern const nas_predictor_type nas_predictor_rlm;       /* with teachers */

@@ -212,8 +212,9 @@ nas_csv *nas_csv_open(const char *path, nas_err *err)
 {
     nas_err own = {0};
     err = err ? err : &own;
-    if (ends_in(path, ".json") || ends_in(path, ".json.gz"))
-        return nas_csv_open_json(path, err);
+    bool lines = ends_in(path, ".jsonl") || ends_in(path, ".jsonl.gz");
+    if (lines || ends_in(path, ".json") || ends_in(path, ".json.gz"))
+        return nas_csv_open_json(path, lines, err);
     bool standard = !strcmp(path, "-");
     int fd = standard ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC);
     gzFile file = fd < 0 ? NULL : gzdopen(fd, "rb");

@@ -10,13 +10,15 @@
  * quotes. Lines end in LF or CRLF. Memory: one row and one buffer.
  *
  * A file whose name ends in .json or .json.gz holds objects in a list, or in lists under keys, as
- * those of NDS. Columns are the keys of the first object, inner ones as "net.width". The field of a
- * list is its last entry, that of an object its JSON; null and NaN are empty. Memory: the file. */
+ * those of NDS; in .jsonl or .jsonl.gz one object a line. Columns are the keys of the first object,
+ * inner ones as "net.width". The field of a list is its last entry, that of an object its JSON;
+ * null and NaN are empty. Memory: the file. */
 #ifndef NAS_RESULTS_CSV_H
 #define NAS_RESULTS_CSV_H
 
 #include "spaces/base/err.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 typedef struct nas_csv {
@@ -33,8 +35,9 @@ typedef struct nas_csv {
 /* Reads the header; path "-" is standard input. NULL with NAS_FAILED: cannot read, empty, a column
  * without a name or named twice. */
 nas_csv *nas_csv_open(const char *path, nas_err *err);
-nas_csv *nas_csv_open_json(const char *path, nas_err *err); /* whatever its name */
-void nas_csv_close(nas_csv *csv);                           /* NULL is allowed */
+/* Whatever its name; lines: of JSON lines. */
+nas_csv *nas_csv_open_json(const char *path, bool lines, nas_err *err);
+void nas_csv_close(nas_csv *csv); /* NULL is allowed */
 
 /* The column of that name, or NAS_USAGE with the file and the nearest name. */
 nas_status nas_csv_need(const nas_csv *csv, const char *name, size_t *column, nas_err *err);

@@ -1,5 +1,5 @@
-/* JSON records as rows: the files of NDS are [{...}, ...] or {"top": [{...}, ...], "mid": [...]}.
- */
+/* JSON records as rows: the files of NDS are [{...}, ...] or {"top": [{...}, ...], "mid": [...]};
+ * JSON lines are {...} {...} ... */
 #include "results/csv.h"
 #include "spaces/base/mem.h"
 
@@ -15,6 +15,7 @@ typedef struct {
     nas_csv seen; /* first: what the caller holds */
     nas_bytes file;
     size_t at;        /* of file */
+    bool lines;       /* the records follow each other */
     bool keyed;       /* the lists stand under keys */
     size_t lists, n;  /* begun; records of the list that is open */
     bool open;        /* within a list */
@@ -147,7 +148,9 @@ static int next_record(reader *r, nas_err *err)
 {
     json_decref(r->record);
     r->record = NULL;
-    for (;;) {
+    if (r->lines && !peek(r) && r->at == r->file.size)
+        return 0;
+    while (!r->lines) {
         int got = r->open ? 1 : open_list(r, err);
         if (got <= 0)
             return got;
@@ -156,7 +159,7 @@ static int next_record(reader *r, nas_err *err)
         r->at++;
         r->open = false;
     }
-    if (r->n++ && !take(r, ',', err))
+    if (r->n++ && !r->lines && !take(r, ',', err))
         return -1;
     peek(r);
     r->record = take_value(r, err);
@@ -248,9 +251,10 @@ static void close_reader(nas_csv *csv)
     free(r);
 }
 
-nas_csv *nas_csv_open_json(const char *path, nas_err *err)
+nas_csv *nas_csv_open_json(const char *path, bool lines, nas_err *err)
 {
     reader *r = nas_zalloc(1, sizeof *r);
+    r->lines = lines;
     r->seen = (nas_csv){
         .path = nas_strdup(path), .row = "record", .next = next_row, .close = close_reader};
     int got = read_file(r, path, err) == NAS_OK ? next_record(r, err) : -1;

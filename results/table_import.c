@@ -1,13 +1,12 @@
-#include "results/csv.h"
+#include "results/csv_metric.h"
 #include "results/table.h"
 #include "results/table_file.h"
-#include "spaces/base/option.h"
 
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { ARCH_COLUMNS = 8, METRIC_PARTS = 5 };
+enum { ARCH_COLUMNS = 8 };
 
 /* A table while it is read. */
 typedef struct {
@@ -15,33 +14,17 @@ typedef struct {
     nas_csv *csv;
     size_t arch_column[ARCH_COLUMNS], n_arch_column;
     nas_metric *metric;         /* [n_metric] */
-    size_t *column;             /* [n_metric] where its numbers are */
-    double *factor, *offset;    /* [n_metric] value = factor * field + offset */
+    nas_csv_metric *where;      /* [n_metric] its numbers */
     nas_bytes arch;             /* strings, each with its NUL */
     nas_bytes hash;             /* (n, NAS_TABLE_HASH) where the space looks up by it */
     double *value;              /* (n, n_metric) */
     size_t value_cap, n, width; /* width: of the longest string */
 } import;
 
-/* Cuts text at commas in place; returns the number of parts, most + 1 when there are more. */
-static size_t cut(char *text, char **part, size_t most)
-{
-    size_t n = 0;
-    for (char *comma = text; comma; text = comma + 1) {
-        if (n == most)
-            return most + 1;
-        comma = strchr(text, ',');
-        if (comma)
-            *comma = '\0';
-        part[n++] = text;
-    }
-    return n;
-}
-
 static nas_status find_arch_columns(import *in, nas_err *err)
 {
     char *text = nas_strdup(in->source->arch), *part[ARCH_COLUMNS];
-    size_t n = cut(text, part, ARCH_COLUMNS);
+    size_t n = nas_csv_cut(text, part, ARCH_COLUMNS);
     nas_status status = NAS_OK;
     if (n > ARCH_COLUMNS)
         status = nas_fail(err, NAS_USAGE, "an architecture of more than %d columns", ARCH_COLUMNS);
@@ -52,58 +35,17 @@ static nas_status find_arch_columns(import *in, nas_err *err)
     return status;
 }
 
-/* "FACTOR" or "FACTOR+OFFSET"; the sign of an exponent is none of the two. */
-static bool read_scale(const char *text, double *factor, double *offset)
-{
-    const char *plus = strrchr(text, '+');
-    char first[64];
-    if (nas_read_real(text, factor))
-        return *factor != 0;
-    if (!plus || snprintf(first, sizeof first, "%.*s", (int)(plus - text), text) >= 64)
-        return false;
-    return nas_read_real(first, factor) && *factor != 0 && nas_read_real(plus + 1, offset);
-}
-
-/* Reads "NAME=COL[,unit[,max|min[,xFACTOR[+OFFSET]]]]" as metric number i. */
-static nas_status find_metric(import *in, const char *spec, size_t i, nas_err *err)
-{
-    nas_metric *metric = &in->metric[i];
-    char *text = nas_strdup(spec), *part[METRIC_PARTS], *equals = strchr(text, '=');
-    nas_status status = NAS_OK;
-    size_t n = equals ? cut(equals + 1, part, METRIC_PARTS - 1) : 0;
-    if (equals)
-        *equals = '\0';
-    in->factor[i] = 1;
-    if (n == 0 || n >= METRIC_PARTS)
-        status = nas_fail(err, NAS_USAGE, "it is not NAME=COL[,unit[,max|min[,xFACTOR[+OFFSET]]]]");
-    else if (!(status = nas_metric_make(metric, text, err)))
-        status = nas_csv_need(in->csv, part[0], &in->column[i], err);
-    if (!status && n > 1 && strlen(part[1]) >= NAS_METRIC_UNIT)
-        status = nas_fail(err, NAS_USAGE, "the unit '%s' is longer than %d characters", part[1],
-                          NAS_METRIC_UNIT - 1);
-    if (!status && n > 1)
-        strcpy(metric->unit, part[1]);
-    if (!status && n > 2 && *part[2] && !nas_direction_read(part[2], &metric->direction))
-        status = nas_fail(err, NAS_USAGE, "the direction '%s' is not max or min", part[2]);
-    if (!status && n > 3 &&
-        (part[3][0] != 'x' || !read_scale(part[3] + 1, &in->factor[i], &in->offset[i])))
-        status = nas_fail(err, NAS_USAGE, "the factor '%s' is not x and a number", part[3]);
-    free(text);
-    return status ? nas_fail_in(err, "metric '%s'", spec) : NAS_OK;
-}
-
 static nas_status find_columns(import *in, nas_err *err)
 {
     size_t n = in->source->n_metric;
     in->metric = nas_zalloc(n + 1, sizeof *in->metric);
-    in->column = nas_zalloc(n + 1, sizeof *in->column);
-    in->factor = nas_zalloc(n + 1, sizeof *in->factor);
-    in->offset = nas_zalloc(n + 1, sizeof *in->offset);
+    in->where = nas_zalloc(n + 1, sizeof *in->where);
     nas_status status = find_arch_columns(in, err);
     if (!status && n == 0)
         status = nas_fail(err, NAS_USAGE, "a table needs at least one metric");
     for (size_t i = 0; i < n && !status; i++) {
-        status = find_metric(in, in->source->metric[i], i, err);
+        status =
+            nas_csv_metric_find(in->csv, in->source->metric[i], &in->metric[i], &in->where[i], err);
         bool taken = !strcmp(in->metric[i].column, "arch") || !strcmp(in->metric[i].column, "hash");
         for (size_t j = 0; j < i && !status; j++)
             taken |= !strcmp(in->metric[i].column, in->metric[j].column);
@@ -149,10 +91,9 @@ static nas_status read_row(import *in, nas_bytes *text, nas_err *err)
     in->value = nas_grow(in->value, &in->value_cap, (in->n + 1) * m, sizeof *in->value);
     double *value = in->value + in->n++ * m;
     for (size_t i = 0; i < m; i++) {
-        nas_status status = nas_csv_real(in->csv, in->column[i], &value[i], err);
+        nas_status status = nas_csv_metric_read(in->csv, &in->where[i], &value[i], err);
         if (status)
             return status;
-        value[i] = in->factor[i] * value[i] + in->offset[i];
     }
     return NAS_OK;
 }
@@ -240,9 +181,7 @@ import in = {.source = source };
     nas_bytes_clear(&in.arch);
     nas_bytes_clear(&in.hash);
     free(in.metric);
-    free(in.column);
-    free(in.factor);
-    free(in.offset);
+    free(in.where);
     free(in.value);
     return status;
 }

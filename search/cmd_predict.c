@@ -1,6 +1,7 @@
-/* naslm predict: what a trained surrogate says about architectures. */
+/* naslm predict: what a trained surrogate says about architectures, or any texts. */
 #include "onnx/export.h"
 #include "onnx/read.h"
+#include "results/csv.h"
 #include "search/command.h"
 #include "surrogate/rlm.h"
 
@@ -15,6 +16,9 @@ static const nas_option OPTIONS[] = {
     {"metrics", 0, "LIST", "metrics, as accuracy,latency:raspi4", NAS_OPTION_TEXT},
     {"onnx", 0, "FILE", "predict for this ONNX file (binary or text) as a network of SPACE",
      NAS_OPTION_TEXT},
+    {"text", 0, "FILE", "predict for the texts of a CSV or JSON file instead", NAS_OPTION_TEXT},
+    {"input", 0, "COL", "their column; '--task NAME': as 'naslm train --text FILE@NAME' learned",
+     NAS_OPTION_TEXT},
     {"samples", 0, "N", "estimate from N samples; default: exact expectation", NAS_OPTION_U64},
     NAS_OPTION_SEED,
     NAS_OPTION_THREADS,
@@ -28,6 +32,7 @@ typedef struct {
     nas_rlm *rlm;
     const nas_space *space;
     const nas_task *task;
+    const char *of_space, *of_task; /* their names, or those of texts */
     nas_rlm_ask ask;
     nas_arena *arena; /* of names */
     nas_report report;
@@ -65,16 +70,15 @@ static nas_status choose(job *j, const nas_options *o, nas_err *err)
 static void note_extrapolation(const job *j)
 {
     for (size_t k = 0; k < j->ask.m; k++)
-        if (!nas_rlm_knows(j->rlm, j->space->name, j->task->name, j->ask.metric[k]))
+        if (!nas_rlm_knows(j->rlm, j->of_space, j->of_task, j->ask.metric[k]))
             fprintf(stderr,
                     "naslm: note: the model saw no %s of %s (%s): these values are an "
                     "extrapolation\n",
-                    j->rlm->schema.metric[j->ask.metric[k]].name, j->space->name, j->task->name);
+                    j->rlm->schema.metric[j->ask.metric[k]].name, j->of_space, j->of_task);
 }
 
-static void report_row(job *j, const char *name, const double *value, const double *spread)
+static void report_numbers(job *j, const double *value, const double *spread)
 {
-    nas_report_text(&j->report, name);
     for (size_t k = 0; k < j->ask.m; k++) {
         nas_report_real(&j->report, value[k]);
         nas_report_real(&j->report, spread[k]);
@@ -90,7 +94,8 @@ static nas_status predict_piece(job *j, size_t n, nas_err *err)
     for (size_t i = 0; i < n && status == NAS_OK; i++) {
         nas_bytes_reset(&text);
         nas_space_print(j->space, &j->arch[i], &text);
-        report_row(j, text.data, j->value + i * m, j->spread + i * m);
+        nas_report_text(&j->report, text.data);
+        report_numbers(j, j->value + i * m, j->spread + i * m);
     }
     nas_bytes_clear(&text);
     return status;
@@ -173,21 +178,87 @@ static nas_status predict_file(job *j, const char *path, nas_err *err)
     nas_rlm_view(j->rlm, j->space->name, j->task->name, scale, &view);
     if (status == NAS_OK) {
         status = nas_rlm_predict_texts(j->rlm, &j->ask, &view, &text, 1, j->value, j->spread, err);
-        if (status == NAS_OK)
-            report_row(j, path, j->value, j->spread);
-        else
+        if (status == NAS_OK) {
+            nas_report_text(&j->report, path);
+            report_numbers(j, j->value, j->spread);
+        } else {
             nas_fail_in(err, "'%s'", path);
+        }
     }
     nas_bytes_clear(&text);
     free(scale);
     return status;
 }
 
-/* The columns of the report: arch, then each metric and its spread. */
+/* ---- any texts ---- */
+
+/* Up to AT_ONCE texts of the file; those the model cannot read are named by their line. */
+static nas_status read_texts(const job *j, nas_csv *csv, size_t column, nas_bytes *text, size_t *n,
+                             nas_err *err)
+{
+    int32_t *id = NULL;
+    size_t cap = 0, tokens;
+    nas_err why = {0};
+    int more = 1;
+    for (*n = 0; *n < AT_ONCE && !why.code && (more = nas_csv_next(csv, err)) > 0; ++*n) {
+        nas_bytes_reset(&text[*n]);
+        nas_bytes_puts(&text[*n], csv->field[column]);
+        if (nas_rlm_encode(j->rlm, &text[*n], &id, &cap, &tokens, &why))
+            nas_csv_fail(csv, column, err, "%s", why.text);
+    }
+    free(id);
+    return more < 0 || why.code ? err->code : NAS_OK;
+}
+
+/* Pieces of the file, until its end; *rows counts them. */
+static nas_status predict_rows(job *j, nas_csv *csv, size_t column, size_t *rows, nas_err *err)
+{
+    nas_schema view;
+    nas_scale *scale = nas_alloc((j->rlm->schema.n + 1) * sizeof *scale);
+    nas_bytes *text = nas_zalloc(AT_ONCE, sizeof *text);
+    nas_rlm_view(j->rlm, j->of_space, j->of_task, scale, &view);
+    for (size_t n = AT_ONCE; n == AT_ONCE && err->code == NAS_OK;) {
+        if (read_texts(j, csv, column, text, &n, err) ||
+            nas_rlm_predict_texts(j->rlm, &j->ask, &view, text, n, j->value, j->spread, err) ||
+            nas_command_output(err))
+            break;
+        for (size_t i = 0; i < n; i++) {
+            *rows += 1;
+            nas_report_int(&j->report, (int64_t)*rows);
+            report_numbers(j, j->value + i * j->ask.m, j->spread + i * j->ask.m);
+        }
+    }
+    for (size_t i = 0; i < AT_ONCE; i++)
+        nas_bytes_clear(&text[i]);
+    free(text);
+    free(scale);
+    return err->code;
+}
+
+static nas_status predict_texts(job *j, const char *path, const char *input, nas_err *err)
+{
+    size_t column, rows = 0;
+    nas_csv *csv = nas_csv_open(path, err);
+    if (csv && nas_csv_need(csv, input, &column, err) == NAS_OK &&
+        predict_rows(j, csv, column, &rows, err) == NAS_OK && rows == 0)
+        nas_fail(err, NAS_FAILED, "%s has no rows", path);
+    nas_csv_close(csv);
+    return err->code;
+}
+
+static nas_status predict(job *j, const nas_options *o, nas_err *err)
+{
+    const char *file = nas_options_text(o, "onnx", NULL), *text = nas_options_text(o, "text", NULL);
+    return file   ? predict_file(j, file, err)
+           : text ? predict_texts(j, text, nas_options_text(o, "input", NULL), err)
+                  : predict_all(j, o, err);
+}
+
+/* The columns of the report: arch, or row of the texts, then each metric and its spread. */
 static const char **name_columns(const job *j)
 {
     const char **column = nas_arena_get(j->arena, (1 + 2 * j->ask.m) * sizeof *column);
-    column[0] = "arch";
+    column[0] = j->space ? "arch" : "row";
     for (size_t k = 0; k < j->ask.m; k++) {
         column[1 + 2 * k] = j->rlm->schema.metric[j->ask.metric[k]].name;
         column[2 + 2 * k] = nas_arena_print(j->arena, "%s_spread", column[1 + 2 * k]);
@@ -205,8 +276,7 @@ static nas_status work(job *j, const nas_options *o, nas_err *err)
     note_extrapolation(j);
     nas_status status = nas_report_open(&j->report, o, column, 1 + 2 * m, err);
     if (status == NAS_OK) {
-        const char *file = nas_options_text(o, "onnx", NULL);
-        status = file ? predict_file(j, file, err) : predict_all(j, o, err);
+        status = predict(j, o, err);
         nas_status closed = nas_report_close(&j->report, err);
         status = status ? status : closed;
     }
@@ -216,18 +286,38 @@ static nas_status work(job *j, const nas_options *o, nas_err *err)
     return status;
 }
 
+static nas_status check_domain(job *j, const nas_options *o, nas_err *err)
+{
+    static const char *const others[] = {"space", "onnx"};
+    bool text = nas_options_has(o, "text");
+    for (size_t i = 0; i < 2; i++)
+        if (text && nas_options_has(o, others[i]))
+            return nas_fail(err, NAS_USAGE, "option '--%s' does not go with '--text'", others[i]);
+    if (text != nas_options_has(o, "input"))
+        return nas_fail(err, NAS_USAGE, "options '--text' and '--input' go together");
+    j->of_space = NAS_TEXT_SPACE;
+    j->of_task = nas_options_text(o, "task", NAS_TEXT_TASK);
+    if (text)
+        return NAS_OK;
+    j->space = nas_command_space(o, err);
+    if (!j->space || !(j->task = nas_command_task(o, j->space, err)))
+        return err->code;
+    j->of_space = j->space->name;
+    j->of_task = j->task->name;
+    return NAS_OK;
+}
+
 static nas_status check_options(job *j, const nas_options *o, nas_err *err)
 {
     uint64_t samples = nas_options_u64(o, "samples", 0);
-    j->space = nas_command_space(o, err);
-    if (!j->space || !(j->task = nas_command_task(o, j->space, err)))
+    if (check_domain(j, o, err))
         return err->code;
     if (nas_options_has(o, "samples") && (samples < 1 || samples > 1 << 16))
         return nas_fail(err, NAS_USAGE, "option '--samples' takes 1 to %d", 1 << 16);
     j->ask.samples = samples;
     if (nas_command_threads(o, err))
         return err->code;
-    if (nas_options_has(o, "onnx"))
+    if (nas_options_has(o, "onnx") || nas_options_has(o, "text"))
         return nas_command_operands(o, 0, 0, "", err);
     return nas_command_operands(o, 1, SIZE_MAX, "an architecture (or -)", err);
 }
@@ -255,7 +345,8 @@ static nas_status run(nas_options *o, nas_err *err)
 
 const nas_command nas_command_predict = {
     "predict",
-    "[-m MODEL] -s SPACE --metrics LIST ARCH... | - | --onnx FILE",
+    "[-m MODEL] -s SPACE --metrics LIST ARCH... | - | --onnx FILE\n"
+    "       naslm predict -m MODEL --text FILE --input COL --metrics LIST",
     "what a trained surrogate says about architectures",
     "For each metric a column with the estimate and one with its spread (standard deviation), "
     "both\n"
@@ -263,6 +354,8 @@ const nas_command nas_command_predict = {
     "estimates of earlier ones. Values do not depend on threads or on the other architectures.\n"
     "A file that 'naslm export' wrote as onnx or text reads as its architecture, any other as "
     "plain\n"
-    "operators: an extrapolation, and often longer than the model reads.",
+    "operators: an extrapolation, and often longer than the model reads. The texts of '--text' "
+    "are\n"
+    "numbered from 1 in the column 'row'.",
     OPTIONS,
     run};

@@ -17,6 +17,10 @@ static const nas_option OPTIONS[] = {
      NAS_OPTION_LIST},
     {"space", 's', "SPACE[@TASK]", "and from random architectures of a space; repeatable",
      NAS_OPTION_LIST},
+    {"text", 0, "FILE[@NAME][*N]", "and from any texts: rows of a CSV or JSON file; repeatable",
+     NAS_OPTION_LIST},
+    {"input", 0, "COL", "column of the texts", NAS_OPTION_TEXT},
+    {"metric", 0, "SPEC", "column of a number: " NAS_CSV_METRIC ", repeatable", NAS_OPTION_LIST},
     {"random", 0, "N", "random architectures of each space (2000)", NAS_OPTION_U64},
     {"metrics", 0, "LIST", "metrics of the tables to learn; default all", NAS_OPTION_TEXT},
     {"free", 0, "LIST", "counts to learn beside: all (default), none or a list", NAS_OPTION_TEXT},
@@ -341,8 +345,8 @@ static nas_status judge(plan *p, nas_err *err)
                                           "tau_b", "spearman", "low_95", "high_95"};
     nas_report report;
     nas_status status = nas_report_open(&report, p->o, columns, 8, err);
-    for (size_t i = 0; i < p->data.n_table && status == NAS_OK; i++)
-        status = nas_train_data_judge(&p->data.table[i], p->rlm, &report, err);
+    if (status == NAS_OK)
+        status = nas_train_data_judge(&p->data, p->rlm, &report, err);
     return status == NAS_OK ? nas_report_close(&report, err) : status;
 }
 
@@ -444,12 +448,16 @@ static nas_status run(nas_options *o, nas_err *err)
 const nas_command nas_command_train = {
     "train",
     "[--table T.h5[@TASK]]... [-s SPACE[@TASK]]... [--from MODEL] -o MODEL\n"
+    "       naslm train --text FILE --input COL --metric NAME=COL... -o MODEL\n"
     "       naslm train vocab -s SPACE... [--pieces N] -o FILE",
     "train a surrogate on tables and on counts that cost nothing",
     "The model learns the tables' metrics, and from random architectures what follows from an\n"
     "architecture alone: params, macs, activation_bytes, convs, depth, depth_least, depth_mean,\n"
     "paths, active_convs. Rows are split by the digest of their canonical string: see --rows,\n"
     "--hold-out and --draw. In the end the rows that were kept are predicted, and rank\n"
-    "correlations printed. A training that was stopped goes on with --resume.",
+    "correlations printed. A training that was stopped goes on with --resume.\n"
+    "Any text will do, source code and its memory say: --text reads FILE.csv[.gz], FILE.json or\n"
+    "FILE.jsonl (columns: the keys of the first object), and rows are split by the digest of\n"
+    "their text. NAME tells apart files whose numbers lie on scales of their own.",
     OPTIONS,
     run};

@@ -1,12 +1,9 @@
 #include "search/train_data.h"
 
-#include "results/rank.h"
 #include "surrogate/structure.h"
 
 #include <math.h>
 #include <stdlib.h>
-
-enum { VOCAB_TEXTS = 4000 }; /* of each table and space that a vocabulary is learned on */
 
 /* ---- names ---- */
 
@@ -52,10 +49,29 @@ static nas_status read_free(nas_train_data *d, const char *text, nas_err *err)
     return NAS_OK;
 }
 
-/* ---- tables and spaces ---- */
+/* ---- sources ---- */
+
+/* --rows N: the first N learn, the rest judges; else the last share judges, and of the others at
+ * most --table-rows learn. */
+void nas_train_part_make(nas_train_part *part, const char *space, const char *const *key, size_t n,
+                         const nas_options *o)
+{
+    size_t most = nas_options_u64(o, "test", 1000), learn = nas_options_u64(o, "table-rows", n);
+    nas_split_order(&part->split, space, nas_options_u64(o, "draw", 0), key, n);
+    if (nas_options_has(o, "rows")) {
+        size_t rows = nas_options_u64(o, "rows", 0);
+        part->n_train = rows < n ? rows : n;
+    } else {
+        part->n_train = n - (size_t)floor((double)n * nas_options_real(o, "hold-out", 0.05));
+    }
+    part->test_at = nas_split_test(&part->split, part->n_train);
+    if (part->n_train > learn)
+        part->n_train = learn;
+    part->n_test = n - part->test_at < most ? n - part->test_at : most;
+}
 
 /* The split of protocol: by the digest of canonical strings. */
-static nas_status split_table(nas_train_table *t, uint64_t draw, nas_err *err)
+static nas_status split_table(nas_train_table *t, const nas_options *o, nas_err *err)
 {
     const nas_space *space = t->table->space;
     nas_arena *arena = nas_arena_new();
@@ -73,29 +89,11 @@ static nas_status split_table(nas_train_table *t, uint64_t draw, nas_err *err)
         key[i] = nas_arena_print(arena, "%s", text.data);
     }
     if (status == NAS_OK)
-        nas_split_order(&t->split, space->name, draw, key, t->table->n);
+        nas_train_part_make(&t->part, space->name, key, t->table->n, o);
     nas_bytes_clear(&text);
     nas_arena_free(arena);
     free(key);
     return status;
-}
-
-/* --rows N: the first N learn, the rest judges; else the last share judges, and of the others at
- * most
- * --table-rows learn. */
-static void divide(nas_train_table *t, const nas_options *o)
-{
-    size_t n = t->table->n, most = nas_options_u64(o, "test", 1000);
-    if (nas_options_has(o, "rows")) {
-        size_t rows = nas_options_u64(o, "rows", 0);
-        t->n_train = rows < n ? rows : n;
-    } else {
-        t->n_train = n - (size_t)floor((double)n * nas_options_real(o, "hold-out", 0.05));
-    }
-    t->test_at = nas_split_test(&t->split, t->n_train);
-    if (t->n_train > nas_options_u64(o, "table-rows", SIZE_MAX))
-        t->n_train = nas_options_u64(o, "table-rows", SIZE_MAX);
-    t->n_test = n - t->test_at < most ? n - t->test_at : most;
 }
 
 /* "…*N": N and the text in front of it; 1 without. */
@@ -115,15 +113,24 @@ static nas_status open_table(nas_train_data *d, const nas_options *o, const char
     const char *task, *path = before_at(d->arena, before_times(d->arena, text, &times), &task);
     d->table = nas_grow(d->table, &d->table_cap, d->n_table + 1, sizeof *d->table);
     nas_train_table *t = &d->table[d->n_table];
-    *t = (nas_train_table){.table = nas_table_open(path, err), .times = times};
+    *t = (nas_train_table){.table = nas_table_open(path, err), .part.times = times};
     if (!t->table)
         return err->code;
     d->n_table++;
     t->task = nas_space_task(t->table->space, task, err);
-    if (!t->task || split_table(t, nas_options_u64(o, "draw", 0), err))
+    if (!t->task || split_table(t, o, err))
         return nas_fail_in(err, "'%s'", path);
-    divide(t, o);
     return NAS_OK;
+}
+
+static nas_status open_text(nas_train_data *d, const nas_options *o, const char *text, nas_err *err)
+{
+    nas_train_text t = {0};
+    t.path = before_at(d->arena, before_times(d->arena, text, &t.part.times), &t.task);
+    nas_status status = nas_train_text_open(&t, d->arena, o, err);
+    d->text = nas_grow(d->text, &d->text_cap, d->n_text + 1, sizeof *d->text);
+    d->text[d->n_text++] = t;
+    return status;
 }
 
 static nas_status open_space(nas_train_data *d, const char *text, nas_err *err)
@@ -145,21 +152,42 @@ static bool table_has(const nas_train_data *d, const char *name)
     return false;
 }
 
+/* Options that say something about sources that are not there. */
+static nas_status check_sources(const nas_options *o, nas_err *err)
+{
+    bool text = nas_options_has(o, "text");
+    const char *of_text = nas_options_has(o, "input")    ? "input"
+                          : nas_options_has(o, "metric") ? "metric"
+                                                         : NULL;
+    bool architectures = nas_options_has(o, "table") || nas_options_has(o, "space");
+    if (!text && !architectures)
+        return nas_fail(err, NAS_USAGE,
+                        "nothing to learn from: give '--table', '--space' or '--text'");
+    if (of_text && !text)
+        return nas_fail(err, NAS_USAGE, "option '--%s' needs '--text'", of_text);
+    if (nas_options_has(o, "free") && !architectures)
+        return nas_fail(err, NAS_USAGE, "option '--free' needs '--table' or '--space'");
+    return NAS_OK;
+}
+
 nas_status nas_train_data_open(nas_train_data *d, const nas_options *o, nas_err *err)
 {
-    const char *text;
+    const char *text, *free_counts;
     *d = (nas_train_data){.random = nas_options_u64(o, "random", 2000)};
     d->arena = nas_arena_new();
     d->split_digits = nas_options_has(o, "split-digits");
     split_words(d->arena, nas_options_text(o, "metrics", ""), &d->metric, &d->n_metric,
                 &d->metric_cap);
-    nas_status status = read_free(d, nas_options_text(o, "free", "all"), err);
+    nas_status status = check_sources(o, err);
+    free_counts = nas_options_has(o, "table") || nas_options_has(o, "space") ? "all" : "none";
+    if (status == NAS_OK)
+        status = read_free(d, nas_options_text(o, "free", free_counts), err);
     for (size_t i = 0; status == NAS_OK && (text = nas_options_nth(o, "table", i)); i++)
         status = open_table(d, o, text, err);
+    for (size_t i = 0; status == NAS_OK && (text = nas_options_nth(o, "text", i)); i++)
+        status = open_text(d, o, text, err);
     for (size_t i = 0; status == NAS_OK && (text = nas_options_nth(o, "space", i)); i++)
         status = open_space(d, text, err);
-    if (status == NAS_OK && d->n_table + d->n_space == 0)
-        return nas_fail(err, NAS_USAGE, "nothing to learn from: give '--table' or '--space'");
     for (size_t i = 0; i < d->n_metric && status == NAS_OK; i++)
         if (!table_has(d, d->metric[i]))
             status = nas_fail(err, NAS_USAGE, "no table has the metric '%s'", d->metric[i]);
@@ -170,9 +198,12 @@ void nas_train_data_close(nas_train_data *d)
 {
     for (size_t i = 0; i < d->n_table; i++) {
         nas_table_close(d->table[i].table);
-        nas_split_clear(&d->table[i].split);
+        nas_split_clear(&d->table[i].part.split);
     }
+    for (size_t i = 0; i < d->n_text; i++)
+        nas_train_text_close(&d->text[i]);
     free(d->table);
+    free(d->text);
     free(d->space);
     free(d->metric);
     free(d->free);
@@ -191,8 +222,7 @@ static bool wanted(const nas_train_data *d, const char *name)
     return d->n_metric == 0;
 }
 
-/* Adds a metric once; NAS_USAGE when it is there in another unit. */
-static nas_status add_once(nas_schema *schema, const nas_metric *metric, nas_err *err)
+nas_status nas_train_metric(nas_schema *schema, const nas_metric *metric, nas_err *err)
 {
     int at = nas_metric_find(schema->metric, schema->n, metric->name);
     if (at < 0)
@@ -210,7 +240,7 @@ static nas_status add_tables(const nas_train_data *d, nas_schema *schema, bool a
         for (size_t k = 0; k < d->table[i].table->n_metric; k++) {
             const nas_metric *m = &d->table[i].table->metric[k];
             if (wanted(d, m->name) && !strcmp(m->name, "accuracy") == accuracy &&
-                add_once(schema, m, err))
+                nas_train_metric(schema, m, err))
                 return err->code;
         }
     return NAS_OK;
@@ -221,6 +251,11 @@ nas_status nas_train_data_schema(const nas_train_data *d, nas_schema *schema, na
     nas_status status = add_tables(d, schema, true, err);
     if (status == NAS_OK)
         status = add_tables(d, schema, false, err);
+    for (size_t i = 0; i < d->n_text && status == NAS_OK; i++)
+        for (size_t k = 0; k < d->text[i].n_metric && status == NAS_OK; k++)
+            status = nas_train_metric(schema, &d->text[i].metric[k], err);
+    if (status == NAS_OK && d->n_text && d->text[0].n_metric == 0)
+        status = nas_fail(err, NAS_USAGE, "option '--metric' is missing: " NAS_CSV_METRIC);
     for (size_t i = 0; i < d->n_free && status == NAS_OK; i++) {
         nas_metric metric;
         status = nas_metric_make(&metric, d->free[i], err);
@@ -248,10 +283,10 @@ static nas_status add_table_texts(nas_vocab_trainer *trainer, const nas_train_ta
 {
     nas_bytes text = {0};
     nas_arch arch;
-    size_t n = t->n_train < VOCAB_TEXTS ? t->n_train : VOCAB_TEXTS;
+    size_t n = t->part.n_train < NAS_TRAIN_VOCAB ? t->part.n_train : NAS_TRAIN_VOCAB;
     nas_status status = NAS_OK;
     for (size_t i = 0; i < n && status == NAS_OK; i++) {
-        const char *name = nas_table_arch(t->table, t->split.order[i], &text);
+        const char *name = nas_table_arch(t->table, t->part.split.order[i], &text);
         status = nas_space_parse(t->table->space, name, &arch, err);
         if (status == NAS_OK)
             status = add_text(trainer, t->table->space, t->task, &arch, err);
@@ -268,10 +303,12 @@ nas_vocab *nas_train_data_vocab(const nas_train_data *d, int pieces, uint64_t se
     nas_status status = NAS_OK;
     for (size_t i = 0; i < d->n_table && status == NAS_OK; i++)
         status = add_table_texts(trainer, &d->table[i], err);
+    for (size_t i = 0; i < d->n_text; i++)
+        nas_train_text_vocab(&d->text[i], trainer);
     for (size_t i = 0; i < d->n_space && status == NAS_OK; i++) {
         const nas_train_space *s = &d->space[i];
         nas_rng all = nas_rng_child(&texts, s->space->name, 0);
-        for (size_t k = 0; k < VOCAB_TEXTS && k < d->random && status == NAS_OK; k++) {
+        for (size_t k = 0; k < NAS_TRAIN_VOCAB && k < d->random && status == NAS_OK; k++) {
             nas_rng rng = nas_rng_child(&all, "text", k);
             nas_arch arch;
             nas_space_sample(s->space, &rng, &arch);
@@ -289,83 +326,15 @@ nas_status nas_train_data_fill(const nas_train_data *d, nas_corpus *corpus, uint
     nas_status status = NAS_OK;
     for (size_t i = 0; i < d->n_table && status == NAS_OK; i++) {
         const nas_train_table *t = &d->table[i];
-        nas_corpus_repeat(corpus, t->times);
-        status = nas_corpus_add_table(corpus, t->table, t->task, t->split.order, t->n_train, err);
+        nas_corpus_repeat(corpus, t->part.times);
+        status = nas_corpus_add_table(corpus, t->table, t->task, t->part.split.order,
+                                      t->part.n_train, err);
     }
+    for (size_t i = 0; i < d->n_text && status == NAS_OK; i++)
+        status = nas_train_text_fill(&d->text[i], corpus, err);
     nas_corpus_repeat(corpus, 1);
     for (size_t i = 0; i < d->n_space && status == NAS_OK; i++)
         status = nas_corpus_add_random(corpus, d->space[i].space, d->space[i].task, d->random, seed,
                                        err);
-    return status;
-}
-
-/* ---- judging ---- */
-
-static nas_status judge_metric(const nas_train_table *t, const nas_metric *metric, size_t column,
-                               const double *value, size_t stride, nas_report *report, nas_err *err)
-{
-    double *truth = nas_alloc((t->n_test + 1) * sizeof *truth), *score;
-    size_t n = 0;
-    score = nas_alloc((t->n_test + 1) * sizeof *score);
-    for (size_t i = 0; i < t->n_test; i++) {
-        double x = nas_table_value(t->table, t->split.order[t->test_at + i], column);
-        if (isnan(x))
-            continue;
-        truth[n] = x;
-        score[n++] = value[i * stride];
-    }
-    nas_rank rank = {.tau_b = NAN, .spearman = NAN, .low = NAN, .high = NAN};
-    nas_status status = n ? nas_rank_compare(truth, score, n, &rank, err) : NAS_OK;
-    nas_report_text(report, t->table->space->name);
-    nas_report_text(report, t->task->name);
-    nas_report_text(report, metric->name);
-    nas_report_int(report, (int64_t)n);
-    nas_report_real(report, rank.tau_b);
-    nas_report_real(report, rank.spearman);
-    nas_report_real(report, rank.low);
-    nas_report_real(report, rank.high);
-    free(truth);
-    free(score);
-    return status;
-}
-
-static nas_status read_test(const nas_train_table *t, nas_arch *arch, nas_err *err)
-{
-    nas_bytes text = {0};
-    nas_status status = NAS_OK;
-    for (size_t i = 0; i < t->n_test && status == NAS_OK; i++) {
-        const char *name = nas_table_arch(t->table, t->split.order[t->test_at + i], &text);
-        status = nas_space_parse(t->table->space, name, &arch[i], err);
-    }
-    nas_bytes_clear(&text);
-    return status;
-}
-
-nas_status nas_train_data_judge(const nas_train_table *t, const nas_rlm *rlm, nas_report *report,
-                                nas_err *err)
-{
-    size_t m = 0, *metric = nas_alloc((t->table->n_metric + 1) * sizeof *metric);
-    size_t *column = nas_alloc((t->table->n_metric + 1) * sizeof *column);
-    for (size_t i = 0; i < rlm->schema.n; i++) {
-        int k = nas_metric_find(t->table->metric, t->table->n_metric, rlm->schema.metric[i].name);
-        if (k < 0 || !nas_rlm_knows(rlm, t->table->space->name, t->task->name, i))
-            continue;
-        metric[m] = i;
-        column[m++] = (size_t)k;
-    }
-    nas_arch *arch = nas_alloc((t->n_test + 1) * sizeof *arch);
-    double *value = nas_alloc((t->n_test * m + 1) * sizeof *value);
-    nas_rlm_ask ask = {.metric = metric, .m = m};
-    nas_status status = read_test(t, arch, err);
-    if (status == NAS_OK && t->n_test && m)
-        status =
-            nas_rlm_predict(rlm, &ask, t->table->space, t->task, arch, t->n_test, value, NULL, err);
-    for (size_t k = 0; k < m && status == NAS_OK && t->n_test; k++)
-        status =
-            judge_metric(t, &rlm->schema.metric[metric[k]], column[k], value + k, m, report, err);
-    free(metric);
-    free(column);
-    free(arch);
-    free(value);
     return status;
 }

@@ -17,6 +17,10 @@
 #include "surrogate/schema.h"
 #include "surrogate/vocab.h"
 
+/* Texts that are no architectures are of this space, and of a task that has any name. */
+#define NAS_TEXT_SPACE "text"
+#define NAS_TEXT_TASK  "any" /* the usual one */
+
 typedef struct {
     char space[32], task[32];
     nas_schema seen; /* the metrics with labels, and their scales */

@@ -123,8 +123,11 @@ def differ(a, b, most, dead):
     a, b = numpy.array(a, dtype=float), numpy.array(b, dtype=float)  # JSON has null for NaN
     if a.shape != b.shape:
         return f"{a.shape} and {b.shape} outputs"
-    if not numpy.isfinite(a).all() or not (dead or numpy.abs(a).max() > 0):
-        return "outputs are zero or not finite"
+    strange = [int((~numpy.isfinite(y)).sum()) for y in (a, b)]
+    if any(strange):
+        return f"{strange[0]} and {strange[1]} of {a.size} outputs are not finite"
+    if not (dead or a.any()):
+        return "all outputs are zero"
     if dead and not a.any():
         return "zero on one side only" if b.any() else True
     worst = numpy.abs(a - b).max() / numpy.abs(a).max()

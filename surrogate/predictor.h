@@ -13,6 +13,7 @@
 
 #include "results/metric.h"
 #include "spaces/space.h"
+#include "surrogate/memo.h"
 
 /* What was measured: n architectures of one space and m metrics. */
 typedef struct {
@@ -23,6 +24,7 @@ typedef struct {
     const nas_metric *metric; /* [m] */
     size_t m;
     const double *value; /* (n, m), NaN: missing */
+    nas_memo *memo;      /* of fits of one type and of their predictions; NULL: nothing is kept */
 } nas_labels;
 
 typedef struct nas_predictor_type nas_predictor_type;

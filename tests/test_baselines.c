@@ -1,4 +1,5 @@
 /* Graph baselines: gradients against differences, invariance, files, small linear algebra. */
+#include "surrogate/baselines/baseline.h"
 #include "surrogate/baselines/circuit_op.h"
 #include "surrogate/baselines/dense.h"
 #include "surrogate/baselines/net.h"
@@ -293,7 +294,40 @@ static void labels_of(nas_arch *arch, double *value, nas_metric *metric, size_t 
             value[2 * i + 1] += 1 + 3 * (arch[i].gene[g] == 3) + (arch[i].gene[g] == 2);
         }
     }
-    *labels = (nas_labels){nb201(), &nb201()->tasks[0], arch, n, metric, 2, value};
+    *labels = (nas_labels){nb201(), &nb201()->tasks[0], arch, n, metric, 2, value, NULL};
+}
+
+/* A memo changes nothing, and keeps each architecture once. */
+static void test_memo(void **state)
+{
+    (void)state;
+    enum { N = 40, ASKED = 300 };
+    nas_arch arch[N], asked[ASKED];
+    double value[2 * N], plain[2 * ASKED], kept[2 * ASKED];
+    nas_metric metric[2];
+    nas_labels labels;
+    labels_of(arch, value, metric, N, &labels);
+    sample(nas_rng_seed(33), asked, ASKED);
+    memcpy(asked, arch, sizeof arch / 2);
+    const nas_predictor_type *const types[] = {&nas_predictor_krr_wl, &nas_predictor_krr_free,
+                                               &nas_predictor_krr_both, &nas_predictor_krr_hamming};
+    for (size_t t = 0; t < 4; t++) {
+        nas_predictor p;
+        nas_memo memo = {0};
+        labels.memo = NULL;
+        assert_int_equal(nas_predictor_fit(&p, types[t], &labels, 1, NULL), NAS_OK);
+        assert_int_equal(nas_predictor_predict(&p, asked, ASKED, plain, NULL, NULL), NAS_OK);
+        nas_predictor_clear(&p);
+        labels.memo = &memo;
+        for (int round = 0; round < 2; round++) {
+            assert_int_equal(nas_predictor_fit(&p, types[t], &labels, 1, NULL), NAS_OK);
+            assert_int_equal(nas_predictor_predict(&p, asked, ASKED, kept, NULL, NULL), NAS_OK);
+            assert_memory_equal(plain, kept, sizeof plain);
+            nas_predictor_clear(&p);
+        }
+        assert_true(memo.known.n <= N / 2 + ASKED && (memo.known.n > N || t == 3));
+        nas_memo_clear(&memo);
+    }
 }
 
 static void test_save_load(void **state)
@@ -422,6 +456,7 @@ int main(void)
         cmocka_unit_test(test_blocks),
         cmocka_unit_test(test_relabeling_changes_nothing),
         cmocka_unit_test(test_simplify),
+        cmocka_unit_test(test_memo),
         cmocka_unit_test(test_save_load),
         cmocka_unit_test(test_ridge_learns_sums),
         cmocka_unit_test(test_refusals),

@@ -244,7 +244,7 @@ static void test_predictor(void **state)
         value[2 * i] = 90 + arch[i].gene[0] + 0.1 * arch[i].gene[1];
         value[2 * i + 1] = i % 3 ? 3 + arch[i].gene[5] : NAN;
     }
-    const nas_labels labels = {space, space->tasks, arch, N, metric, 2, value};
+    const nas_labels labels = {space, space->tasks, arch, N, metric, 2, value, NULL};
     assert_int_equal(nas_predictor_fit(&p, &mine, &labels, 3, &err), NAS_OK);
     assert_int_equal(nas_predictor_predict(&p, arch + N, REST, mean, spread, &err), NAS_OK);
     assert_int_equal(nas_predictor_save(&p, PATH, &err), NAS_OK);

@@ -160,7 +160,8 @@ static void fit_column(const baseline *b, const nas_labels *labels, size_t metri
     nas_arch *arch = nas_alloc(labels->n * sizeof *arch);
     double *y = nas_alloc(3 * labels->n * sizeof *y), *target = y + labels->n,
            *own = target + labels->n;
-    nas_problem p = {.space = b->space, .task = b->task, .arch = arch, .y = target};
+    nas_problem p = {
+        .space = b->space, .task = b->task, .arch = arch, .y = target, .memo = b->memo};
     for (size_t i = 0; i < labels->n; i++) {
         double value = labels->value[i * labels->m + metric];
         if (isnan(value))
@@ -191,7 +192,11 @@ void *nas_baseline_fit(const nas_predictor_type *type, const nas_labels *labels,
     (void)err;
     baseline *b = nas_zalloc(1, sizeof *b);
     nas_rng rng = nas_rng_seed(seed);
-    *b = (baseline){.type = type, .space = labels->space, .task = labels->task, .m = labels->m};
+    *b = (baseline){.type = type,
+                    .space = labels->space,
+                    .task = labels->task,
+                    .m = labels->m,
+                    .memo = labels->memo};
     b->column = nas_zalloc(b->m, sizeof *b->column);
     for (size_t k = 0; k < b->m; k++)
         fit_column(b, labels, k, &rng, &b->column[k]);
@@ -204,7 +209,7 @@ nas_status nas_baseline_predict(const void *state, const nas_arch *arch, size_t 
     (void)err;
     const baseline *b = state;
     const nas_learner *learner = b->type->data;
-    nas_problem where = {.space = b->space, .task = b->task};
+    nas_problem where = {.space = b->space, .task = b->task, .memo = b->memo};
     nas_arch *canonical = nas_alloc(n * sizeof *canonical);
     double *score = nas_alloc(n * sizeof *score);
     for (size_t i = 0; i < n; i++)

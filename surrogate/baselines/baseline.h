@@ -26,6 +26,7 @@ typedef struct {
     size_t n;
     const double *y; /* (n) targets */
     nas_rng rng;
+    nas_memo *memo; /* NULL: nothing is kept */
 } nas_problem;
 
 /* All that a learner knows after training: numbers, and architectures that it compares with. */
@@ -42,7 +43,7 @@ struct nas_learner {
     /* Fills learned. own (n): scores of the first rows with each left out in turn; returns how many
      * there are, 0 when the learner has none. */
     size_t (*fit)(const nas_learner *, const nas_problem *, nas_learned *learned, double *own);
-    /* where: space and task only */
+    /* where: space, task and memo only */
     void (*score)(const nas_learner *, const nas_problem *where, const nas_learned *,
                   const nas_arch *, size_t n, double *score);
     size_t (*parameters)(const nas_learner *, const nas_problem *where, const nas_learned *);

@@ -23,6 +23,7 @@ typedef struct {
     const nas_task *task;
     baseline_column *column; /* [m] */
     size_t m;
+    nas_memo *memo;
 } baseline;
 
 #endif

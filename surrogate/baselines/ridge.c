@@ -5,6 +5,7 @@
  * and how much colours count is chosen likewise. What is learned: numbers {bandwidth, ridge, share
  * of the first and of the second distance, weight of each row}, and the rows. */
 #include "surrogate/baselines/baseline.h"
+#include "surrogate/baselines/colour.h"
 #include "surrogate/baselines/dense.h"
 #include "surrogate/encode.h"
 #include "surrogate/structure.h"
@@ -24,65 +25,27 @@ typedef struct {
 enum {
     TRIAL_ROWS = 600, /* candidates are compared on that many rows at most */
     TRIAL_LEAST = 12, /* with fewer rows the middle candidates are taken */
-    ROUNDS = 3,       /* of colour refinement */
-    COLOURS_MOST = 2 * NAS_CELL_NODES * (ROUNDS + 1),
-    SHARES = 3, /* of colours that krr-both tries */
-    HEAD = 4,   /* numbers before the weights */
+    SHARES = 3,       /* of colours that krr-both tries */
+    HEAD = 4,         /* numbers before the weights */
 };
 
 /* ---- what is compared ---- */
 
+/* What is read of one architecture. */
+typedef struct {
+    double label[NAS_STRUCTURE_COUNT];
+    size_t n;          /* colours */
+    uint64_t colour[]; /* [n] sorted */
+} reading;
+
+enum { READING_MOST = sizeof(reading) + NAS_COLOURS_MOST * sizeof(uint64_t) };
+
 typedef struct {
     size_t n;
     const nas_arch *arch;
-    uint64_t *colour; /* (n, COLOURS_MOST) sorted; NULL: genes are compared */
-    uint16_t *count;  /* (n) colours in use */
-    double *label;    /* (n, NAS_STRUCTURE_COUNT) in deviations of the training rows */
+    const reading **read; /* [n]; NULL: genes are compared */
+    double *label;        /* (n, NAS_STRUCTURE_COUNT) in deviations of the training rows, or NULL */
 } points;
-
-static uint64_t mix(uint64_t h, uint64_t value)
-{
-    h = (h ^ value) * UINT64_C(0x9e3779b97f4a7c15);
-    h = (h ^ h >> 32) * UINT64_C(0xd6e8feb86659fd93);
-    return h ^ h >> 29;
-}
-
-static int compare_colour(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return x < y ? -1 : x > y;
-}
-
-/* One round: a node's colour and the colours of those that feed it and that it feeds, as sets. */
-static void refine(const nas_cell *c, uint64_t *colour)
-{
-    uint64_t in[NAS_CELL_NODES] = {0}, out[NAS_CELL_NODES] = {0};
-    for (int i = 0; i < c->n; i++)
-        for (int j = 0; j < i; j++)
-            if (c->from[i] >> j & 1) {
-                in[i] += mix(1, colour[j]);
-                out[j] += mix(2, colour[i]);
-            }
-    for (int i = 0; i < c->n; i++)
-        colour[i] = mix(mix(mix(3, colour[i]), in[i]), out[i]);
-}
-
-static uint16_t colours_of(nas_cells *cells, uint64_t *to)
-{
-    size_t n = 0;
-    for (int k = 0; k < cells->n; k++) {
-        nas_cell *c = &cells->cell[k];
-        uint64_t colour[NAS_CELL_NODES];
-        nas_cell_simplify(c);
-        for (int i = 0; i < c->n; i++)
-            colour[i] = mix((uint64_t)k + 1, c->label[i]);
-        for (int round = 0; round <= ROUNDS; round++, refine(c, colour))
-            for (int i = 0; i < c->n; i++)
-                to[n++] = colour[i];
-    }
-    qsort(to, n, sizeof *to, compare_colour);
-    return (uint16_t)n;
-}
 
 /* Labels that count things grow with the network's size by factors. */
 static void labels_of(const nas_problem *where, const nas_arch *arch, double *to)
@@ -113,16 +76,15 @@ static void standard_of(const double *label, size_t n, int k, double *mean, doub
 
 /* Labels of training rows, and behind them those of others if there are any, in the deviations of
  * the first. */
-static void open_labels(const nas_problem *where, points *rows, points *others)
+static void open_labels(points *rows, points *others)
 {
     double mean, unit;
     points *both[] = {rows, others};
     for (int b = 0; b < 2 && both[b]; b++) {
         points *p = both[b];
         p->label = nas_alloc((p->n * NAS_STRUCTURE_COUNT + 1) * sizeof *p->label);
-#pragma omp parallel for schedule(dynamic, 8)
         for (size_t i = 0; i < p->n; i++)
-            labels_of(where, &p->arch[i], p->label + i * NAS_STRUCTURE_COUNT);
+            memcpy(p->label + i * NAS_STRUCTURE_COUNT, p->read[i]->label, sizeof p->read[i]->label);
     }
     for (int k = 0; k < NAS_STRUCTURE_COUNT; k++) {
         standard_of(rows->label, rows->n, k, &mean, &unit);
@@ -134,29 +96,52 @@ static void open_labels(const nas_problem *where, points *rows, points *others)
     }
 }
 
-static points open_points(const ridge_kind *kind, const nas_problem *where, const nas_arch *arch,
-                          size_t n)
+/* How to read. */
+typedef struct {
+    const ridge_kind *kind;
+    const nas_problem *where;
+    const nas_encoder *encoder; /* of kinds with colours */
+} reader;
+
+static size_t read_one(const void *context, const nas_arch *arch, void *out)
+{
+    const reader *r = context;
+    reading *to = out;
+    nas_cells cells;
+    to->n = 0;
+    if (r->kind->free)
+        labels_of(r->where, arch, to->label);
+    if (r->kind->colours) {
+        nas_encoder_cells(r->encoder, arch, &cells);
+        to->n = nas_colours_of(&cells, to->colour);
+    }
+    return sizeof *to + to->n * sizeof *to->colour;
+}
+
+static void drop_encoder(void *encoder)
+{
+    nas_encoder_free(encoder);
+}
+
+static points open_points(const ridge_kind *kind, const nas_problem *where, nas_memo *memo,
+                          const nas_arch *arch, size_t n)
 {
     points p = {.n = n, .arch = arch};
-    if (!kind->colours)
+    if (!kind->colours && !kind->free)
         return p;
-    nas_encoder *e = nas_encoder_new(where->space, where->task);
-    p.colour = nas_alloc(n * COLOURS_MOST * sizeof *p.colour);
-    p.count = nas_alloc(n * sizeof *p.count);
-#pragma omp parallel for schedule(dynamic, 64)
-    for (size_t i = 0; i < n; i++) {
-        nas_cells cells;
-        nas_encoder_cells(e, &arch[i], &cells);
-        p.count[i] = colours_of(&cells, p.colour + i * COLOURS_MOST);
+    if (kind->colours && !memo->tool) {
+        memo->tool = nas_encoder_new(where->space, where->task);
+        memo->drop_tool = drop_encoder;
     }
-    nas_encoder_free(e);
+    p.read = nas_alloc((n + 1) * sizeof *p.read);
+    nas_memo_read(memo, arch, n, read_one, &(reader){kind, where, memo->tool}, READING_MOST,
+                  (const void **)p.read);
     return p;
 }
 
 static void close_points(points p)
 {
-    free(p.colour);
-    free(p.count);
+    free(p.read);
     free(p.label);
 }
 
@@ -188,10 +173,10 @@ static double distance(const points *p, size_t i, const points *q, size_t j, con
     if (share[0] > 0)
         sum += share[0] * label_distance(p->label + i * NAS_STRUCTURE_COUNT,
                                          q->label + j * NAS_STRUCTURE_COUNT);
-    if (share[1] > 0 && p->colour)
-        sum += share[1] * colour_distance(p->colour + i * COLOURS_MOST, p->count[i],
-                                          q->colour + j * COLOURS_MOST, q->count[j]);
-    for (uint32_t g = 0; share[1] > 0 && !p->colour && g < p->arch[i].n; g++)
+    if (share[1] > 0 && p->read)
+        sum += share[1] * colour_distance(p->read[i]->colour, p->read[i]->n, q->read[j]->colour,
+                                          q->read[j]->n);
+    for (uint32_t g = 0; share[1] > 0 && !p->read && g < p->arch[i].n; g++)
         sum += share[1] * (p->arch[i].gene[g] != q->arch[j].gene[g]);
     return sum;
 }
@@ -315,9 +300,10 @@ static size_t fit(const nas_learner *learner, const nas_problem *p, nas_learned 
 {
     const ridge_kind *kind = learner->data;
     size_t n = p->n;
-    points rows = open_points(kind, p, p->arch, n);
+    nas_memo own_memo = {0}, *memo = p->memo ? p->memo : &own_memo;
+    points rows = open_points(kind, p, memo, p->arch, n);
     if (kind->free)
-        open_labels(p, &rows, NULL);
+        open_labels(&rows, NULL);
     double *d = nas_alloc(n * n * sizeof *d);
     learned->n_number = HEAD + n;
     learned->number = nas_alloc(learned->n_number * sizeof *learned->number);
@@ -331,6 +317,7 @@ static size_t fit(const nas_learner *learner, const nas_problem *p, nas_learned 
     nas_cholesky_solve(d, n, learned->number + HEAD);
     free(d);
     close_points(rows);
+    nas_memo_clear(&own_memo);
     return left_out;
 }
 
@@ -338,10 +325,11 @@ static void score(const nas_learner *learner, const nas_problem *where, const na
                   const nas_arch *arch, size_t n, double *to)
 {
     const ridge_kind *kind = learner->data;
-    points rows = open_points(kind, where, learned->arch, learned->n_arch);
-    points asked = open_points(kind, where, arch, n);
+    nas_memo own = {0}, *memo = where->memo ? where->memo : &own;
+    points rows = open_points(kind, where, memo, learned->arch, learned->n_arch);
+    points asked = open_points(kind, where, memo, arch, n);
     if (kind->free)
-        open_labels(where, &rows, &asked);
+        open_labels(&rows, &asked);
 #pragma omp parallel for schedule(dynamic, 64)
     for (size_t i = 0; i < n; i++) {
         to[i] = 0;
@@ -352,6 +340,7 @@ static void score(const nas_learner *learner, const nas_problem *where, const na
     }
     close_points(asked);
     close_points(rows);
+    nas_memo_clear(&own);
 }
 
 static size_t parameters(const nas_learner *learner, const nas_problem *where,

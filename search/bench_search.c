@@ -194,6 +194,9 @@ static nas_status run_one(target *t, size_t searcher, size_t seed, nas_err *err)
     const nas_searcher_type *type = b->searcher[searcher];
     double options[NAS_SEARCHER_OPTIONS];
     nas_searcher_defaults(type, options);
+    for (size_t i = 0; i < b->n_option; i++)
+        if (nas_searcher_option_read(type, b->option[i], options, err) != NAS_OK)
+            return err->code;
     nas_sources sources = t->sources;
     nas_search search = {.space = b->space,
                          .task = b->task,
@@ -203,11 +206,11 @@ static nas_status run_one(target *t, size_t searcher, size_t seed, nas_err *err)
                          .options = options,
                          .population = b->population ? b->population : type->population,
                          .budget = b->at[b->n_at - 1],
-                         .seed = seed,
+                         .seed = b->first_seed + seed,
                          .by_string = b->by_string};
     nas_run *run = nas_run_new(&(nas_run_info){.space = b->space->name,
                                                .task = b->task->name,
-                                               .seed = seed,
+                                               .seed = b->first_seed + seed,
                                                .config = "",
                                                .provenance = "",
                                                .metric = t->objective,

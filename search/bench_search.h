@@ -29,13 +29,16 @@ typedef struct {
     size_t population;                /* 0: each searcher's own */
     size_t at[NAS_BENCH_CHECKPOINTS]; /* [n_at] queries, ascending */
     size_t n_at, seeds;
+    uint64_t first_seed;
+    const char *const *option; /* [n_option] "name=value", of every searcher */
+    size_t n_option;
     bool by_string;
     nas_score *score; /* [n_score] */
     size_t n_score, cap;
 } nas_bench_search;
 
-/* Seeds 0 … seeds - 1 of every searcher, in parallel over them. NAS_USAGE: an unknown metric, no
- * source that lists its architectures. */
+/* Seeds first_seed … first_seed + seeds - 1 of every searcher, in parallel over them. NAS_USAGE: an
+ * unknown metric or option, no source that lists its architectures. */
 nas_status nas_bench_search_run(nas_bench_search *bench, const char *objectives, nas_err *err);
 void nas_bench_search_clear(nas_bench_search *bench);
 

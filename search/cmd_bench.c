@@ -15,7 +15,9 @@ static const nas_option OPTIONS[] = {
     {"from", 0, "SOURCE", "table:T.h5 or formula; repeatable", NAS_OPTION_LIST},
     {"searcher", 0, "NAME", "repeatable; default: all", NAS_OPTION_LIST},
     {"population", 0, "P", "default: each searcher's own", NAS_OPTION_U64},
-    {"seeds", 0, "N", "runs of each searcher, with seeds 0 to N-1 (default 100)", NAS_OPTION_U64},
+    {"option", 0, "K=V", "an option of the searchers, repeatable", NAS_OPTION_LIST},
+    {"seeds", 0, "N", "runs of each searcher, with seeds K to K+N-1 (default 100)", NAS_OPTION_U64},
+    {"seed", 0, "K", "the first seed of search (default 0)", NAS_OPTION_U64},
     {"at", 0, "N1,N2",
      "queries after which to measure; default 50,100,150,200,300,600 for one\n"
      "objective, 50,100,200,500 for several",
@@ -81,6 +83,7 @@ static nas_status read_bench(nas_bench_search *b, const nas_options *o, nas_err 
         return nas_fail(err, NAS_USAGE, "--unique is 'class' or 'string', not '%s'", unique);
     b->population = nas_options_u64(o, "population", 0);
     b->seeds = nas_options_u64(o, "seeds", 100);
+    b->first_seed = nas_options_u64(o, "seed", 0);
     if (b->seeds == 0 || b->seeds > 100000)
         return nas_fail(err, NAS_USAGE, "--seeds is 1 to 100000");
     if (!nas_options_has(o, "objectives"))
@@ -137,8 +140,15 @@ static nas_status bench_search(const nas_options *o, nas_err *err)
     nas_sources sources = {0};
     const nas_searcher_type **searcher =
         nas_alloc((size_t)nas_searcher_count() * sizeof(nas_searcher_type *));
+    const char *path = nas_options_text(o, "output", NULL), *objectives, *setting;
+    const char **setting_list = NULL;
+    size_t cap = 0;
     nas_bench_search b = {.sources = &sources, .searcher = searcher};
-    const char *path = nas_options_text(o, "output", NULL), *objectives;
+    for (; (setting = nas_options_nth(o, "option", b.n_option)); b.n_option++) {
+        setting_list = nas_grow(setting_list, &cap, b.n_option + 1, sizeof *setting_list);
+        setting_list[b.n_option] = setting;
+    }
+    b.option = setting_list;
     nas_status status = read_bench(&b, o, err);
     if (status == NAS_OK)
         status = read_searchers(o, searcher, &b.n_searcher, err);
@@ -157,6 +167,7 @@ static nas_status bench_search(const nas_options *o, nas_err *err)
         status = print_scores(b.score, b.n_score, o, err);
     nas_bench_search_clear(&b);
     nas_sources_close(&sources);
+    free(setting_list);
     free(searcher);
     return status;
 }

@@ -15,7 +15,7 @@ static const nas_option OPTIONS[] = {
     {"objectives", 0, "LIST", "as max:accuracy,min:latency:raspi4", NAS_OPTION_TEXT},
     {"from", 0, "SOURCE", "where numbers come from; several in order of preference",
      NAS_OPTION_LIST},
-    {"searcher", 0, "NAME", "nsga2 (default), evolution, local or random", NAS_OPTION_TEXT},
+    {"searcher", 0, "NAME", "nsga2 (default), guided, evolution, local or random", NAS_OPTION_TEXT},
     {"option", 0, "K=V", "an option of the searcher, repeatable", NAS_OPTION_LIST},
     {"budget", 0, "N", "architectures to evaluate (default 500)", NAS_OPTION_U64},
     {"population", 0, "P", "members of a generation", NAS_OPTION_U64},
@@ -270,6 +270,12 @@ static json_t *constraint_texts(const settings *s)
     return list;
 }
 
+static json_t *option_json(const nas_search *q, size_t i)
+{
+    const nas_searcher_option *o = &q->searcher->options[i];
+    return o->name_of ? json_string(o->name_of((size_t)q->options[i])) : json_real(q->options[i]);
+}
+
 /* The resolved settings that decide the numbers; no paths, threads or dates. */
 static char *config_text(const settings *s)
 {
@@ -283,7 +289,7 @@ static char *config_text(const settings *s)
     for (size_t i = 0; i < s->sources.n_source; i++)
         json_array_append_new(from, json_string(s->sources.source[i].type->name));
     for (size_t i = 0; q->searcher->options[i].name; i++)
-        json_object_set_new(options, q->searcher->options[i].name, json_real(q->options[i]));
+        json_object_set_new(options, q->searcher->options[i].name, option_json(q, i));
     json_object_set_new(config, "space", json_string(q->space->name));
     json_object_set_new(config, "task", json_string(q->task->name));
     json_object_set_new(config, "objectives", objectives);

@@ -209,6 +209,7 @@ static nas_member make_member(const loop *l, size_t k)
                          .parent = l->batch[k].parent[0],
                          .failed = l->state[k] != NAS_ROW_OK};
     member.violation = member.failed ? NAN : nas_search_violation(s, values);
+    member.value = values;
     memcpy(member.f, values, s->m * sizeof *values);
     nas_objectives_minimise(member.f, 1, s->sources->wanted, s->m);
     return member;
@@ -338,14 +339,41 @@ static void find_list(loop *l)
         l->listed = l->list->n_listed;
 }
 
+static double violation_of(const void *search, const double *values)
+{
+    return nas_search_violation(search, values);
+}
+
+static bool list_at(void *list, size_t row, nas_arch *arch)
+{
+    nas_evaluator *e = list;
+    return e->type->at(e, row, arch);
+}
+
+static void open_searcher(loop *l)
+{
+    const nas_search *s = l->s;
+    nas_search_setup setup = {.space = s->space,
+                              .task = s->task,
+                              .m = s->m,
+                              .population = s->population,
+                              .metric = s->sources->wanted,
+                              .metrics = s->sources->n_wanted,
+                              .violation = s->n_constraint ? violation_of : NULL,
+                              .context = s,
+                              .rng = nas_rng_child(&l->seed, "searcher", 0),
+                              .at = list_at,
+                              .list = l->list,
+                              .listed = l->listed};
+    l->searcher = (nas_searcher){s->searcher, s->searcher->open(&setup, s->options)};
+}
+
 static void open_loop(loop *l, nas_search *s, nas_run *run)
 {
-    nas_search_setup setup = {s->space, s->m, s->population};
     size_t wanted = s->sources->n_wanted;
     *l = (loop){.s = s, .run = run, .seed = nas_rng_seed(s->seed), .archive.m = s->m};
     l->metrics = wanted + (s->verify ? s->verify->n_wanted : 0);
     assert(nas_run_get_info(run)->n_metric == l->metrics);
-    l->searcher = (nas_searcher){s->searcher, s->searcher->open(&setup, s->options)};
     l->want = !s->searcher->steady ? s->population : s->batch ? s->batch : 1;
     l->batch = nas_zalloc(l->want, sizeof *l->batch);
     l->member = nas_zalloc(l->want, sizeof *l->member);
@@ -360,6 +388,7 @@ static void open_loop(loop *l, nas_search *s, nas_run *run)
         nas_run_set_reference(run, s->reference);
     }
     find_list(l);
+    open_searcher(l);
     s->sources->run = run;
     s->end = NAS_SEARCH_BUDGET;
     s->failed = s->duplicates = s->unknown = 0;

@@ -10,13 +10,11 @@
 /* ---- the list: one line a searcher ---- */
 
 extern const nas_searcher_type nas_searcher_random, nas_searcher_evolution, nas_searcher_local,
-    nas_searcher_nsga2;
+    nas_searcher_nsga2, nas_searcher_guided;
 
 const nas_searcher_type *const nas_searcher_types[] = {
-    &nas_searcher_nsga2,
-    &nas_searcher_evolution,
-    &nas_searcher_local,
-    &nas_searcher_random,
+    &nas_searcher_nsga2, &nas_searcher_guided, &nas_searcher_evolution,
+    &nas_searcher_local, &nas_searcher_random,
 };
 
 int nas_searcher_count(void)
@@ -38,10 +36,29 @@ const nas_searcher_type *nas_searcher_need(const char *name, nas_err *err)
     return NULL;
 }
 
+/* The number of a name; false, and the nearest one in hint, where there is none. */
+static bool read_name(const nas_searcher_option *option, const char *text, double *value,
+                      char hint[100])
+{
+    const char *names[64];
+    size_t n = 0;
+    for (; n < 64 && (names[n] = option->name_of(n)); n++)
+        if (!strcmp(names[n], text)) {
+            *value = (double)n;
+            return true;
+        }
+    if (hint)
+        nas_hint(hint, 100, text, names, n);
+    return false;
+}
+
 void nas_searcher_defaults(const nas_searcher_type *type, double *values)
 {
     for (size_t i = 0; type->options[i].name; i++)
-        values[i] = type->options[i].fallback;
+        if (type->options[i].name_of)
+            read_name(&type->options[i], type->options[i].fallback_name, &values[i], NULL);
+        else
+            values[i] = type->options[i].fallback;
 }
 
 nas_status nas_searcher_option_read(const nas_searcher_type *type, const char *text, double *values,
@@ -57,6 +74,12 @@ nas_status nas_searcher_option_read(const nas_searcher_type *type, const char *t
         if (strcmp(o->name, name))
             continue;
         double v;
+        if (o->name_of) {
+            const char *value = text + length + (text[length] == '=');
+            if (read_name(o, value, &values[n], hint))
+                return NAS_OK;
+            return nas_fail(err, NAS_USAGE, "unknown %s '%s'%s", name, value, hint);
+        }
         if (!text[length] || !nas_read_real(text + length + 1, &v) || v < o->low || v > o->high)
             return nas_fail(err, NAS_USAGE,
                             "option %s of searcher %s needs a number from %g to %g,"

@@ -5,8 +5,8 @@
  *     nas_searcher_ask(&s, &rng, &proposal);      any number of times
  *     nas_searcher_tell(&s, members, n);          all results of a generation, in order
  *
- * No I/O, clock or threads. ask may not change what tell will do: a proposal that was seen before
- * is asked for again with other random numbers. Results come in the order of their ids. */
+ * No I/O or clock. ask may not change what tell will do: a proposal that was seen before is asked
+ * for again with other random numbers. Results come in the order of their ids. */
 #ifndef NAS_SEARCHER_H
 #define NAS_SEARCHER_H
 
@@ -21,6 +21,7 @@ typedef struct {
     bool failed;                  /* no numbers: worse than anything that has some */
     double violation;             /* 0: feasible */
     double f[NAS_OBJECTIVE_MOST]; /* objectives, less is better */
+    const double *value;          /* [metrics] in own units; good while it is told */
 } nas_member;
 
 typedef struct {
@@ -30,14 +31,28 @@ typedef struct {
 
 typedef struct {
     const nas_space *space;
-    size_t m;          /* objectives */
-    size_t population; /* members of a generation or of the queue */
+    const nas_task *task;
+    size_t m;                 /* objectives */
+    size_t population;        /* members of a generation or of the queue */
+    const nas_metric *metric; /* [metrics] of values: the objectives, then those of constraints */
+    size_t metrics;
+    /* Of such values; NULL: no constraints. */
+    double (*violation)(const void *context, const double *value);
+    const void *context;
+    nas_rng rng; /* for children: random numbers that belong to no proposal */
+    /* Architecture number `row` of the `listed` that candidates are drawn from; false: a row that
+     * names none. listed 0: the whole space. */
+    bool (*at)(void *list, size_t row, nas_arch *arch);
+    void *list;
+    size_t listed;
 } nas_search_setup;
 
 typedef struct {
     const char *name;
     double fallback, low, high;
     const char *help;
+    const char *(*name_of)(size_t value); /* values are names, 0 the first; NULL: numbers */
+    const char *fallback_name;            /* then */
 } nas_searcher_option;
 
 typedef struct {

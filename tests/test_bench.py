@@ -6,6 +6,7 @@ import json
 import tap
 from tap import case, naslm, needs_data, refused
 
+OTHERS = [w for name in ("evolution", "local", "nsga2", "random") for w in ("--searcher", name)]
 tables = []
 
 
@@ -35,7 +36,7 @@ def mean(rows, method, measure, at):
 
 @case
 def single_objective_anchors_hold():
-    rows = bench(*sources(), "--objectives", "max:accuracy:val", "--seeds", 100)
+    rows = bench(*sources(), "--objectives", "max:accuracy:val", "--seeds", 100, *OTHERS)
     assert 140 <= mean(rows, "evolution", "queries", 600) <= 240  # published: 195 on average
     assert 200 <= mean(rows, "local", "queries", 600) <= 340  # about 280
     assert mean(rows, "random", "queries", 600) >= 560  # 7,800 without the cap
@@ -47,7 +48,8 @@ def single_objective_anchors_hold():
 
 @case
 def two_objective_anchors_hold():
-    rows = bench(*sources(), "--objectives", "max:accuracy,min:latency:raspi4", "--seeds", 60)
+    rows = bench(*sources(), "--objectives", "max:accuracy,min:latency:raspi4", "--seeds", 60,
+                 *OTHERS)
     for method, at, low, high in (("random", 200, .895, .925), ("random", 500, .930, .948),
                                   ("nsga2", 200, .938, .965), ("nsga2", 500, .970, .988),
                                   ("local", 200, .93, .97), ("evolution", 200, .91, .95)):
@@ -56,6 +58,28 @@ def two_objective_anchors_hold():
         for measure, sign in (("share", 1), ("igd_plus", -1), ("epsilon", -1)):
             values = [sign * mean(rows, method, measure, at) for at in (50, 100, 200, 500)]
             assert values == sorted(values), (method, measure)
+
+
+@case
+def a_guided_search_needs_a_fraction_of_the_queries():
+    rows = bench(*sources(), "--objectives", "max:accuracy:val", "--seeds", 8, "--at", "50,100",
+                 "--searcher", "guided")
+    assert mean(rows, "guided", "queries", 100) <= 70  # evolution: 191 when it may go on to 600
+    assert mean(rows, "guided", "best", 50) >= 91.0
+    rows = bench(*sources(), "--objectives", "max:accuracy,min:latency:raspi4", "--seeds", 3, "--at",
+                 "100", "--searcher", "guided")
+    assert mean(rows, "guided", "share", 100) >= .93  # nsga2: .949 at 200
+
+
+@case
+def seeds_begin_where_asked_and_options_count():
+    args = [*sources(), "--objectives", "max:accuracy:val", "--at", "60", "--searcher", "nsga2"]
+    one = [mean(bench(*args, "--seed", k, "--seeds", 1), "nsga2", "best", 60) for k in (5, 6)]
+    assert abs(mean(bench(*args, "--seed", 5, "--seeds", 2), "nsga2", "best", 60) -
+               sum(one) / 2) < 1e-9
+    other = bench(*args, "--seeds", 5, "--option", "crossover=0", "--option", "mutation=1")
+    assert other != bench(*args, "--seeds", 5)
+    refused("has no option 'cross'", "bench", "search", *args, "--option", "cross=1")
 
 
 @case

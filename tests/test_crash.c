@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -86,6 +87,9 @@ static nas_status drive(const nas_searcher_type *searcher, nas_run_mode mode, co
                            .n_source = 1};
     assert_int_equal(nas_sources_need(&sources, metrics, 2, err), NAS_OK);
     nas_searcher_defaults(searcher, options);
+    static const char *const quick[] = {"pool=20", "batch=100", "predictor=ridge"};
+    for (size_t i = 0; i < 3 && !strcmp(searcher->name, "guided"); i++)
+        assert_int_equal(nas_searcher_option_read(searcher, quick[i], options, NULL), NAS_OK);
     nas_search search = {.space = space,
                          .task = space->tasks,
                          .sources = &sources,
@@ -262,6 +266,7 @@ static void test_stop_often(void **state)
 
 int main(void)
 {
+    omp_set_num_threads(1); /* others do not outlive a fork, and OpenMP would wait for them */
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_stop_everywhere),
         cmocka_unit_test(test_fail_everywhere),

@@ -9,7 +9,7 @@ import time
 import tap
 from tap import case, naslm, refused
 
-SEARCHERS = ("nsga2", "evolution", "local", "random")
+SEARCHERS = ("nsga2", "guided", "evolution", "local", "random")
 TOY = ["search", "-s", "toy", "--objectives", "max:accuracy,min:latency:toy", "--from", "formula"]
 
 
@@ -106,8 +106,9 @@ def rows_all(run):
 
 @case
 def a_search_that_starts_infeasible_finds_its_way():
-    for searcher in ("nsga2", "evolution", "local"):
-        naslm(*TOY, "--searcher", searcher, "--budget", 1500, "--seed", 3, "--constraint",
+    for searcher in SEARCHERS[:-1]:
+        budget = 300 if searcher == "guided" else 1500
+        naslm(*TOY, "--searcher", searcher, "--budget", budget, "--seed", 3, "--constraint",
               "latency:toy<=4ms", "-o", f"way-{searcher}.h5")
         got = rows_all(f"way-{searcher}.h5")
         assert all(r["feasible"] == "no" for r in got[:20])
@@ -143,7 +144,7 @@ def constraints_have_units():
 
 @case
 def the_front_does_not_depend_on_the_population():
-    for searcher, population in (("nsga2", 2), ("nsga2", 64), ("evolution", 2), ("local", 1)):
+    for searcher, population in (("nsga2", 2), ("nsga2", 64), ("guided", 2), ("evolution", 2), ("local", 1)):
         naslm(*TOY, "--searcher", searcher, "--population", population, "--budget", 400, "--seed", 5,
               "-o", "small.h5", "--force")
         got = rows_all("small.h5")

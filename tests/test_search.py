@@ -10,7 +10,7 @@ import time
 import tap
 from tap import case, naslm, needs_data, refused
 
-SEARCHERS = ("nsga2", "evolution", "local", "random")
+SEARCHERS = ("nsga2", "guided", "evolution", "local", "random")
 OBJECTIVES = "max:accuracy,min:latency:raspi4"
 tables = {}
 
@@ -160,7 +160,8 @@ def the_seed_decides():
 @case
 def a_run_killed_at_any_time_ends_with_the_same_bytes():
     for searcher in SEARCHERS:
-        args = ["--searcher", searcher, "--budget", 20000, "--seed", 3, "--snapshot", 0.02]
+        budget = 300 if searcher == "guided" else 20000
+        args = ["--searcher", searcher, "--budget", budget, "--seed", 3, "--snapshot", 0.02]
         start = time.time()
         toy(*args, out=f"whole-{searcher}.h5")
         whole = time.time() - start
@@ -222,7 +223,7 @@ def a_stopped_run_is_whole_and_goes_on():
 
 @case
 def a_larger_budget_on_resume_is_the_longer_run():
-    for searcher in ("nsga2", "evolution", "local"):
+    for searcher in SEARCHERS[:-1]:
         args = ["--searcher", searcher, "--seed", 5]
         toy(*args, "--budget", 515, out=f"long-{searcher}.h5")
         toy(*args, "--budget", 130, out=f"short-{searcher}.h5")
@@ -299,6 +300,8 @@ def bad_searches_are_refused_with_one_sentence():
     refused("did you mean 'nsga2'", *base, *good, "--searcher", "nsga3")
     refused("has no option 'cross'", *base, *good, "--option", "cross=1")
     refused("from 0 to 1", *base, *good, "--option", "crossover=2")
+    refused("did you mean 'krr-both'", *base, *good, "--searcher", "guided", "--option",
+            "predictor=krr-bot")
     refused("unknown source 'tabel'", "search", "-s", "toy", "--from", "tabel:x.h5", *good)
     refused("no formula", "search", "-s", "nb201", "--from", "formula", *good)
     refused("3 numbers for 2 objectives", *base, *good, "--reference", "1,2,3")

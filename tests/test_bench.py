@@ -144,7 +144,7 @@ def threads_do_not_matter_and_files_hold_what_is_printed():
     files = [open(f"s{n}.h5", "rb").read() for n in (1, 3)]
     assert files[0] == files[1]
     rows = json.loads(outs[0])
-    assert len(rows) == 4 * (3 * 2 + 2 + 1)
+    assert len(rows) == 5 * (3 * 2 + 2 + 1)
     with h5py.File("s1.h5") as file:
         assert file.attrs["format"] == "naslm-scores"
         scores = file["scores"][:]

@@ -490,10 +490,10 @@ static nas_status run(nas_options *o, nas_err *err)
     s.search.stop = &stop_signal;
     s.search.progress = nas_progress_show;
     s.search.progress_context = &p;
+    watch_signals(); /* before there is anything to lose */
     status = open_run(&s, o, &file, err);
     if (status != NAS_OK)
         goto out;
-    watch_signals();
     status = nas_search_run(&s.search, file, err);
     nas_progress_close(&p);
     if (status == NAS_OK && s.search.verify && s.search.end != NAS_SEARCH_STOPPED)

@@ -203,20 +203,32 @@ def a_partial_generation_is_made_whole_across_kills():
 
 @case
 def a_stopped_run_is_whole_and_goes_on():
-    args = ["--budget", 200000, "--seed", 3, "--population", 50]
+    """A stop by each signal, once the search commits; nohup makes it deaf to SIGHUP alone."""
+    args = ["--budget", 900000, "--seed", 3, "--population", 50]
     command = [tap.NASLM, "search", "-s", "toy", "--objectives", "max:accuracy,min:latency:toy",
-               "--from", "formula", *map(str, args), "-o", "stopped.h5"]
+               "--from", "formula", *map(str, args), "-o", "stopped.h5", "--resume"]
+
+    def journal():
+        return os.path.exists("stopped.h5.journal") and os.stat("stopped.h5.journal").st_mtime_ns
+
+    def start(*before):
+        was = journal()
+        child = subprocess.Popen([*before, *command], stderr=subprocess.DEVNULL,
+                                 preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL))
+        while journal() == was and child.poll() is None:
+            time.sleep(0.01)
+        return child
+
     for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)):
-        child = subprocess.Popen(command + ["--resume"], stderr=subprocess.DEVNULL)
-        time.sleep(0.3)
+        child = start()
         child.send_signal(number)
         assert child.wait() == code
         assert "unfinished" in naslm("show", "stopped.h5")[0]
         assert rows("stopped.h5")
-    child = subprocess.Popen(["nohup", *command, "--resume"], stderr=subprocess.DEVNULL)
-    time.sleep(0.2)
-    child.send_signal(signal.SIGHUP)  # nohup: not heard
+    child = start("nohup")
+    child.send_signal(signal.SIGHUP)
     time.sleep(0.1)
+    assert child.poll() is None
     child.send_signal(signal.SIGTERM)
     assert child.wait() == 143
 

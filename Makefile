@@ -14,7 +14,7 @@ B = build/$(FLAVOUR)
 
 # ---- packages (Debian names) ----
 DEPS_BUILD = gcc libc6-dev pkg-config protobuf-c-compiler libprotobuf-c-dev libonnx-dev libhdf5-dev \
-	libjansson-dev zlib1g-dev libmd-dev libdnnl-dev gnuplot-nox
+	libjansson-dev zlib1g-dev libmd-dev gnuplot-nox
 DEPS_TEST = libcmocka-dev python3-onnx python3-h5py python3-pandas python3-tables python3-scipy \
 	python3-torch hdf5-tools clang-format libonnx-testdata mandoc librsvg2-bin libnauty2-dev
 missing = $(shell for p in $(1); do dpkg-query -W -f='$${Status}' $$p 2>/dev/null | \
@@ -38,7 +38,7 @@ BENCHES = $(BENCH_SRC:tests/%.c=$(B)/tests/%)
 
 PKGS = hdf5 jansson libprotobuf-c zlib
 PKG_CFLAGS = $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
-PKG_LIBS = $(shell pkg-config --libs $(PKGS) 2>/dev/null) -lmd -ldnnl
+PKG_LIBS = $(shell pkg-config --libs $(PKGS) 2>/dev/null) -lmd
 
 WARN = -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wvla \
 	-Wundef -Wformat=2 $(if $(WERROR),-Werror)
@@ -119,7 +119,7 @@ $(B)/naslm.pc: FORCE
 	@printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$(LIBDIR)' 'includedir=$(INCLUDEDIR)/naslm' '' \
 	'Name: naslm' 'Description: neural architecture search with a regression language model' \
 	'Version: $(VERSION)' 'Requires.private: $(PKGS)' 'Libs: -L$${libdir} -lnaslm' \
-	'Libs.private: -lmd -ldnnl -fopenmp -lm -ldl' 'Cflags: -I$${includedir}' > $@
+	'Libs.private: -lmd -fopenmp -lm -ldl' 'Cflags: -I$${includedir}' > $@
 FORCE:
 
 .SECONDARY:

@@ -44,6 +44,7 @@ static const nas_option OPTIONS[] = {
     {"scale", 0, "KIND", "how labels are seen: normal (default), affine, raw", NAS_OPTION_TEXT},
     {"jitter", 0, "SD", "noise on the scale that labels get (0.1)", NAS_OPTION_REAL},
     {"numbers", 0, "N", "labels of an example at most, 0: all (0)", NAS_OPTION_U64},
+    {"fewest", 0, "N", "and at least, each count as often (as --numbers)", NAS_OPTION_U64},
     {"epochs", 0, "N", "visits of each row (20)", NAS_OPTION_U64},
     {"batch", 0, "N", "rows an update (32)", NAS_OPTION_U64},
     {"rate", 0, "R", "highest learning rate (0.001)", NAS_OPTION_REAL},
@@ -223,7 +224,8 @@ static nas_status make_trainer(plan *p, nas_err *err)
 {
     uint64_t epochs = u64(p, "epochs", 20);
     size_t rows = nas_corpus_examples(p->corpus), copies = copies_of(p, rows, epochs);
-    const nas_corpus_how how = {copies, real(p, "jitter", 0.1), u64(p, "numbers", 0), p->seed};
+    const nas_corpus_how how = {copies, real(p, "jitter", 0.1), u64(p, "numbers", 0), p->seed,
+                                 u64(p, "fewest", 0)};
     p->batch = nas_corpus_batch(p->corpus, &how);
     p->rlm->numbers = how.numbers;
     p->config = (nas_train_config){

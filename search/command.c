@@ -111,19 +111,18 @@ nas_status nas_command_model(const char *given, nas_bytes *path, nas_err *err)
 void nas_command_parts(nas_part part[NAS_PARTS])
 {
     static const char *const names[NAS_PARTS] = {
-        "HDF5", "jansson", "protobuf-c", "zlib", "oneDNN", "OpenMP", "CPU path", "run file schema"};
+        "HDF5", "jansson", "protobuf-c", "zlib", "OpenMP", "CPU path", "run file schema"};
     const nas_kernels *kernels = nas_kernels_choose(NULL);
     const char *const simple[NAS_PARTS] = {[1] = jansson_version_str(),
                                            [2] = protobuf_c_version(),
                                            [3] = zlibVersion(),
-                                           [6] = kernels ? kernels->name : "unknown"};
+                                           [5] = kernels ? kernels->name : "unknown"};
     for (size_t i = 0; i < NAS_PARTS; i++) {
         part[i].name = names[i];
         snprintf(part[i].version, sizeof part[i].version, "%s", simple[i] ? simple[i] : "");
     }
-    nas_run_versions(part[0].version, part[7].version);
-    nas_kernels_library(part[4].version);
-    snprintf(part[5].version, sizeof part[5].version, "%d", _OPENMP);
+    nas_run_versions(part[0].version, part[6].version);
+    snprintf(part[4].version, sizeof part[5].version, "%d", _OPENMP);
 }
 
 char *nas_command_provenance(void)

@@ -77,7 +77,7 @@ typedef struct {
     const char *name;
     char version[32];
 } nas_part;
-enum { NAS_PARTS = 8 };
+enum { NAS_PARTS = 7 };
 void nas_command_parts(nas_part part[NAS_PARTS]);
 /* The same as JSON, for what a result was made with: no host or date. To be freed. */
 char *nas_command_provenance(void);

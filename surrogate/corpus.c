@@ -230,7 +230,10 @@ static void make_example(nas_corpus *c, const nas_schema *raw, size_t row, size_
     nas_rng rng = nas_rng_child(&of_row, "copy", copy);
     for (size_t k = 0; k < c->m; k++)
         z[k] = scaled[k] + how->jitter * nas_rng_normal(&rng);
-    thin_out(c, z, how->numbers, &rng);
+    size_t most = how->numbers;
+    if (how->fewest && how->fewest < most)
+        most = how->fewest + nas_rng_below(&rng, most - how->fewest + 1);
+    thin_out(c, z, most, &rng);
     *length = nas_schema_encode(raw, z, shifted, target, loss);
     for (size_t i = 0; i < *length; i++)
         if (!loss[i])

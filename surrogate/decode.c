@@ -77,7 +77,7 @@ static size_t head_width(const nas_decoder *d)
 
 static size_t head_floats(const nas_decoder *d, size_t length)
 {
-    const nas_product *p = d->model->kernels->exact;
+    const nas_product *p = d->model->kernels->attend;
     return p->size(head_width(d), length) + p->size(length, head_width(d));
 }
 
@@ -102,7 +102,7 @@ static void fill_cross(nas_decoder *d, size_t layer, nas_spans inputs, const flo
                        float *kv)
 {
     const nas_model *m = d->model;
-    const nas_product *p = m->kernels->exact;
+    const nas_product *p = m->kernels->attend;
     size_t width = m->config.d, heads = m->config.heads, h = head_width(d);
     nas_dense_forward(m, &m->decoder[layer].cross_kv, memory, nas_spans_rows(inputs), kv,
                       NAS_DENSE_SET);
@@ -199,7 +199,7 @@ static void self_attend(nas_decoder *d, size_t layer, size_t first, size_t n)
 static void look_at_input(const nas_decoder *d, size_t layer, size_t e, size_t head, float *space)
 {
     const nas_model *m = d->model;
-    const nas_product *p = m->kernels->exact;
+    const nas_product *p = m->kernels->attend;
     size_t width = m->config.d, h = head_width(d), length = d->length[e];
     const float *k = d->cross[layer] + d->cross_at[e] + head * head_floats(d, length);
     const size_t *row = d->order + d->order_at[e];

@@ -14,7 +14,6 @@ const nas_kernels *const nas_kernels_list[] = {
     &nas_kernels_avx2,
     &nas_kernels_generic,
     &nas_kernels_avx2_bf16,
-    &nas_kernels_dnnl_bf16,
 #else
     &nas_kernels_generic,
 #endif

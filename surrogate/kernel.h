@@ -76,8 +76,9 @@ typedef struct {
 typedef struct {
     const char *name; /* as NASLM_CPU spells it */
     bool (*available)(void);
-    const nas_product *exact;  /* f32: attention and heads */
+    const nas_product *exact;  /* f32: heads */
     const nas_product *linear; /* layers: f32, or bf16 inputs with f32 sums */
+    const nas_product *attend; /* attention: either */
     const nas_rows *rows;
 } nas_kernels;
 
@@ -88,9 +89,6 @@ extern const nas_kernels *const nas_kernels_list[]; /* fastest first; slow ones 
 const nas_kernels *nas_kernels_choose(nas_err *err);
 /* The path called name, with the same errors. */
 const nas_kernels *nas_kernels_find(const char *name, nas_err *err);
-
-/* The version of oneDNN, or "none" where no path uses it. */
-const char *nas_kernels_library(char text[32]);
 
 /* ---- products over all threads ---- */
 
@@ -117,8 +115,7 @@ void nas_linear(size_t m, nas_view a, const nas_packed *b, float *c, size_t ldc,
 /* ---- the paths ---- */
 
 extern const nas_kernels nas_kernels_generic, nas_kernels_avx2, nas_kernels_avx512;
-extern const nas_kernels nas_kernels_avx512_bf16;
-extern const nas_kernels nas_kernels_amx_bf16, nas_kernels_dnnl_bf16; /* products by oneDNN */
+extern const nas_kernels nas_kernels_avx512_bf16, nas_kernels_amx_bf16;
 extern const nas_kernels nas_kernels_avx2_bf16; /* rounds like them on a CPU without bf16: slow */
 
 extern const nas_product nas_product_avx512;

@@ -61,7 +61,8 @@ static void run_rounded(size_t m, size_t n, size_t k, nas_view a, const float *b
 }
 
 static const nas_product rounded = {packed_size, pack_rounded, run_rounded};
-const nas_kernels nas_kernels_avx2_bf16 = {"avx2-bf16", available, &product, &rounded, &rows};
+const nas_kernels nas_kernels_avx2_bf16 = {"avx2-bf16", available, &product,
+                                           &rounded,    &rounded,  &rows};
 
-const nas_kernels nas_kernels_avx2 = {"avx2", available, &product, &product, &rows};
+const nas_kernels nas_kernels_avx2 = {"avx2", available, &product, &product, &product, &rows};
 #endif

@@ -30,6 +30,7 @@ static bool available(void)
 
 const nas_product nas_product_avx512 = {packed_size, pack, run};
 const nas_rows nas_rows_avx512 = {softmax, softmax_again, norm, norm_back, dot, add_scaled};
-const nas_kernels nas_kernels_avx512 = {"avx512", available, &nas_product_avx512,
-                                        &nas_product_avx512, &nas_rows_avx512};
+const nas_kernels nas_kernels_avx512 = {
+    "avx512",        available, &nas_product_avx512, &nas_product_avx512, &nas_product_avx512,
+    &nas_rows_avx512};
 #endif

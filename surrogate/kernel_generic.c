@@ -100,4 +100,4 @@ static void add_scaled(float *y, float scale, const float *x, size_t n)
 static const nas_product product = {packed_size, pack, run};
 static const nas_rows rows = {softmax, softmax_again, norm, norm_back, dot, add_scaled};
 
-const nas_kernels nas_kernels_generic = {"generic", always, &product, &product, &rows};
+const nas_kernels nas_kernels_generic = {"generic", always, &product, &product, &product, &rows};

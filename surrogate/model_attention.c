@@ -66,15 +66,15 @@ static size_t seen(const job *j, size_t i)
 
 static float *pack(const job *j, size_t k, size_t n, nas_view b, float *to)
 {
-    j->kernels->exact->pack(k, n, b, to);
-    return to + j->kernels->exact->size(k, n);
+    j->kernels->attend->pack(k, n, b, to);
+    return to + j->kernels->attend->size(k, n);
 }
 
 /* mix rows of one job; packed_k is k^T (h,keys), packed_v is v (keys,h). */
 static void mix_rows(const job *j, const float *packed_k, const float *packed_v, float *scores,
                      float *mix, float *log_sum, size_t d, size_t heads)
 {
-    const nas_product *p = j->kernels->exact;
+    const nas_product *p = j->kernels->attend;
     for (size_t first = 0; first < j->queries; first += QUERIES) {
         size_t rows = j->queries - first < QUERIES ? j->queries - first : QUERIES;
         p->run(rows, j->keys, j->h, (nas_view){j->q + first * j->q_stride, j->q_stride, 1},
@@ -95,7 +95,7 @@ void nas_attention_forward(const nas_model *m, const nas_attention *a, float *mi
 {
     size_t heads = m->config.heads, d = m->config.d, h = d / heads;
     size_t longest = nas_spans_longest(a->keys);
-    const nas_product *p = m->kernels->exact;
+    const nas_product *p = m->kernels->attend;
     nas_scratch_of(scratch, p->size(h, longest) + p->size(longest, h) + QUERIES * longest);
 #pragma omp parallel for schedule(dynamic) if (nas_spans_rows(a->queries) * longest * d / 16 >     \
                                                NAS_ALONE)
@@ -125,8 +125,8 @@ static void score_grads(const job *j, const back_space *s, size_t first, size_t 
     const nas_kernels *kernels = j->kernels;
     nas_view q = {j->q + first * j->q_stride, j->q_stride, 1};
     size_t row = j->q0 + first, at = row * d + j->head * j->h;
-    kernels->exact->run(rows, j->keys, j->h, q, s->k_t, s->weights, j->keys, (nas_finish){0});
-    kernels->exact->run(rows, j->keys, j->h, (nas_view){dmix + at, d, 1}, s->v_t, s->dscores,
+    kernels->attend->run(rows, j->keys, j->h, q, s->k_t, s->weights, j->keys, (nas_finish){0});
+    kernels->attend->run(rows, j->keys, j->h, (nas_view){dmix + at, d, 1}, s->v_t, s->dscores,
                         j->keys, (nas_finish){0});
     for (size_t r = 0; r < rows; r++, row++, at += d) {
         float *w = s->weights + r * j->keys, *ds = s->dscores + r * j->keys;
@@ -143,7 +143,7 @@ static void score_grads(const job *j, const back_space *s, size_t first, size_t 
 static void job_back(const job *j, const back_space *s, const float *mix, const float *log_sum,
                      const float *dmix, float *dq, float *dk, float *dv, size_t d, size_t heads)
 {
-    const nas_product *p = j->kernels->exact;
+    const nas_product *p = j->kernels->attend;
     size_t column = j->head * j->h;
     for (size_t first = 0; first < j->queries; first += QUERIES) {
         size_t rows = j->queries - first < QUERIES ? j->queries - first : QUERIES;
@@ -166,7 +166,7 @@ void nas_attention_back(const nas_model *m, const nas_attention *a, const float 
 {
     size_t heads = m->config.heads, d = m->config.d, h = d / heads;
     size_t longest = nas_spans_longest(a->keys);
-    const nas_product *p = m->kernels->exact;
+    const nas_product *p = m->kernels->attend;
     nas_scratch_of(scratch, 2 * p->size(h, longest) + p->size(longest, h) + p->size(QUERIES, h) +
                                 2 * QUERIES * longest);
 #pragma omp parallel for schedule(dynamic) if (nas_spans_rows(a->queries) * longest * d / 16 >     \

@@ -7,7 +7,7 @@
 build=${1:?usage: run.sh BUILD_DIR [NAME...]}
 shift
 export NASLM="${NASLM:-$build/naslm}" CMOCKA_MESSAGE_OUTPUT=TAP
-export LSAN_OPTIONS="suppressions=tests/lsan.supp:print_suppressions=0" UBSAN_OPTIONS=print_stacktrace=1
+export UBSAN_OPTIONS=print_stacktrace=1
 scratch=$(mktemp -d) || exit 1
 trap 'rm -rf "$scratch"' EXIT
 passed=0 failed=0 skipped=0

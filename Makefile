@@ -16,7 +16,7 @@ B = build/$(FLAVOUR)
 DEPS_BUILD = gcc libc6-dev pkg-config protobuf-c-compiler libprotobuf-c-dev libonnx-dev libhdf5-dev \
 	libjansson-dev zlib1g-dev libmd-dev gnuplot-nox
 DEPS_TEST = libcmocka-dev python3-onnx python3-h5py python3-pandas python3-tables python3-scipy \
-	python3-torch hdf5-tools clang-format libonnx-testdata mandoc librsvg2-bin libnauty2-dev
+	python3-torch libopenblas0-pthread hdf5-tools clang-format libonnx-testdata mandoc librsvg2-bin libnauty2-dev
 missing = $(shell for p in $(1); do dpkg-query -W -f='$${Status}' $$p 2>/dev/null | \
 	grep -q 'ok installed' || echo $$p; done)
 

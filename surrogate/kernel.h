@@ -96,7 +96,7 @@ const nas_kernels *nas_kernels_find(const char *name, nas_err *err);
 #define NAS_ALONE 65536
 
 #define NAS_ROWS    96  /* rows of A that one thread takes at a time */
-#define NAS_COLUMNS 256 /* columns of B that one thread takes at a time */
+#define NAS_COLUMNS 512 /* columns of B that one thread takes at a time */
 
 /* B(k,n) packed in blocks of NAS_COLUMNS columns; {0} is empty and memory is reused. */
 typedef struct {

@@ -62,11 +62,13 @@ static void test_steps_are_the_forward_pass(void **state)
     nas_tape_forward(tape, &batch);
     nas_decoder *d = nas_decoder_new(model);
     float logits[INPUTS * LENGTH * VOCAB];
+    /* The decoder looks back in f32, the forward pass as its path attends. */
+    float tolerance = model->kernels->attend == model->kernels->exact ? 2e-5f : 2e-2f;
     for (int round = 0; round < 2; round++) {
         nas_decoder_start(d, batch.input, tokens);
         step_all(d, shifted, logits);
         for (size_t i = 0; i < INPUTS * LENGTH * VOCAB; i++)
-            assert_true(fabsf(logits[i] - nas_tape_logits(tape)[i]) < 2e-5);
+            assert_true(fabsf(logits[i] - nas_tape_logits(tape)[i]) < tolerance);
     }
     nas_decoder_free(d);
     nas_tape_free(tape);

@@ -70,7 +70,7 @@ static int setup(void **state)
         .optim =
             {.rate = 4e-3, .beta1 = 0.9, .beta2 = 0.95, .epsilon = 1e-8, .clip = 1, .warm = 10},
         .batch = 8,
-        .epochs = 5,
+        .epochs = 8,
         .seed = 2};
     nas_train_report report;
     nas_trainer *trainer = nas_trainer_new(trained->model, nas_corpus_batch(corpus, &how), &config);
@@ -228,9 +228,9 @@ static void test_predictor(void **state)
                   .max_input = 200},
         .number = "SCI(2,2)",
         .random = 40,
-        .reading = {.epochs = 1, .batch = 16, .numbers = 2, .rate = 2e-3},
+        .reading = {.epochs = 8, .batch = 16, .numbers = 2, .rate = 2e-3},
         .labels =
-            {.epochs = 4, .visits = 120, .least = 1, .batch = 16, .rate = 2e-3, .jitter = 0.1},
+            {.epochs = 8, .visits = 120, .least = 1, .batch = 16, .rate = 2e-3, .jitter = 0.1},
     };
     const nas_predictor_type mine = nas_predictor_rlm_with(&recipe);
     double value[2 * N], mean[2 * REST], spread[2 * REST], mean2[2 * REST], spread2[2 * REST];

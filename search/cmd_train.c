@@ -225,7 +225,7 @@ static nas_status make_trainer(plan *p, nas_err *err)
     uint64_t epochs = u64(p, "epochs", 20);
     size_t rows = nas_corpus_examples(p->corpus), copies = copies_of(p, rows, epochs);
     const nas_corpus_how how = {copies, real(p, "jitter", 0.1), u64(p, "numbers", 0), p->seed,
-                                 u64(p, "fewest", 0)};
+                                u64(p, "fewest", 0)};
     p->batch = nas_corpus_batch(p->corpus, &how);
     p->rlm->numbers = how.numbers;
     p->config = (nas_train_config){

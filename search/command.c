@@ -110,8 +110,8 @@ nas_status nas_command_model(const char *given, nas_bytes *path, nas_err *err)
 
 void nas_command_parts(nas_part part[NAS_PARTS])
 {
-    static const char *const names[NAS_PARTS] = {
-        "HDF5", "jansson", "protobuf-c", "zlib", "OpenMP", "CPU path", "run file schema"};
+    static const char *const names[NAS_PARTS] = {"HDF5",   "jansson",  "protobuf-c",     "zlib",
+                                                 "OpenMP", "CPU path", "run file schema"};
     const nas_kernels *kernels = nas_kernels_choose(NULL);
     const char *const simple[NAS_PARTS] = {[1] = jansson_version_str(),
                                            [2] = protobuf_c_version(),

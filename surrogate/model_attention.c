@@ -127,7 +127,7 @@ static void score_grads(const job *j, const back_space *s, size_t first, size_t 
     size_t row = j->q0 + first, at = row * d + j->head * j->h;
     kernels->attend->run(rows, j->keys, j->h, q, s->k_t, s->weights, j->keys, (nas_finish){0});
     kernels->attend->run(rows, j->keys, j->h, (nas_view){dmix + at, d, 1}, s->v_t, s->dscores,
-                        j->keys, (nas_finish){0});
+                         j->keys, (nas_finish){0});
     for (size_t r = 0; r < rows; r++, row++, at += d) {
         float *w = s->weights + r * j->keys, *ds = s->dscores + r * j->keys;
         size_t n = seen(j, first + r);

@@ -178,13 +178,16 @@ static void set_range(const picture *p, axis *a, bool all)
 /* A text in single quotes as gnuplot reads it. */
 static void put_quoted(nas_bytes *out, const char *text)
 {
+    char *plain = nas_strdup(text);
+    nas_plain(plain);
     nas_bytes_putc(out, '\'');
-    for (; *text; text++) {
-        if (*text == '\'')
+    for (const char *c = plain; *c; c++) {
+        if (*c == '\'')
             nas_bytes_putc(out, '\'');
-        nas_bytes_putc(out, (unsigned char)*text < ' ' ? ' ' : *text);
+        nas_bytes_putc(out, *c);
     }
     nas_bytes_putc(out, '\'');
+    free(plain);
 }
 
 static void put_head(nas_bytes *out, const char *terminal)

@@ -36,31 +36,6 @@ void nas_run_adopt(nas_run *run, const nas_run_info *info)
     own->upper = bound + n;
 }
 
-nas_status nas_run_match(const nas_run *run, const nas_run_info *info, nas_err *err)
-{
-    const nas_run_info *own = &run->info;
-    const char *path = run->path;
-    if (strcmp(own->space, info->space) || strcmp(own->task, info->task))
-        return nas_fail(err, NAS_USAGE, "'%s' is a run on %s %s, not on %s %s", path, own->space,
-                        own->task, info->space, info->task);
-    if (own->seed != info->seed)
-        return nas_fail(err, NAS_USAGE, "'%s' is a run with seed %llu, not %llu", path,
-                        (unsigned long long)own->seed, (unsigned long long)info->seed);
-    if (own->n_metric != info->n_metric || own->n_objective != info->n_objective)
-        return nas_fail(err, NAS_USAGE,
-                        "'%s' is a run with %zu objectives and %zu metrics, not %zu and %zu", path,
-                        own->n_objective, own->n_metric, info->n_objective, info->n_metric);
-    for (size_t i = 0; i < own->n_metric; i++) {
-        const nas_metric *a = &own->metric[i], *b = &info->metric[i];
-        if (strcmp(a->name, b->name) || strcmp(a->unit, b->unit) ||
-            (i < own->n_objective && a->direction != b->direction))
-            return nas_fail(err, NAS_USAGE, "'%s' is a run on %s (%s, %s), not on %s (%s, %s)",
-                            path, a->name, a->unit, nas_direction_name(a->direction), b->name,
-                            b->unit, nas_direction_name(b->direction));
-    }
-    return NAS_OK;
-}
-
 /* ---- rows and generations ---- */
 
 size_t nas_run_add(nas_run *run, const nas_run_row *row)
@@ -166,7 +141,7 @@ nas_status nas_run_snapshot(nas_run *run, nas_err *err)
 nas_status nas_run_finish(nas_run *run, nas_err *err)
 {
     nas_status status = nas_run_snapshot(run, err);
-    if (!status && run->how.disk->unlink(run->journal_path))
+    if (!status && run->how.disk->unlink(run->journal_path) && errno != ENOENT)
         status =
             nas_fail(err, NAS_FAILED, "cannot remove '%s': %s", run->journal_path, strerror(errno));
     run->has_journal = status != NAS_OK;

@@ -36,7 +36,7 @@ static inline const double *nas_run_value(const nas_run *run, size_t row)
 
 /* Copies info into the arena of run. */
 void nas_run_adopt(nas_run *run, const nas_run_info *info);
-/* NAS_USAGE when run and info are not of one search. */
+/* run_match.c: NAS_USAGE when run and info are not of one search. */
 nas_status nas_run_match(const nas_run *run, const nas_run_info *info, nas_err *err);
 /* Makes rows in flight, or read ones, a generation. */
 void nas_run_end_generation(nas_run *run, const nas_run_step *step);

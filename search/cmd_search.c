@@ -270,6 +270,15 @@ static json_t *constraint_texts(const settings *s)
     return list;
 }
 
+/* null: the search finds one itself. */
+static json_t *reference_json(const nas_search *q)
+{
+    json_t *list = q->reference ? json_array() : json_null();
+    for (size_t i = 0; q->reference && i < q->m; i++)
+        json_array_append_new(list, json_real(q->reference[i]));
+    return list;
+}
+
 static json_t *option_json(const nas_search *q, size_t i)
 {
     const nas_searcher_option *o = &q->searcher->options[i];
@@ -294,6 +303,7 @@ static char *config_text(const settings *s)
     json_object_set_new(config, "task", json_string(q->task->name));
     json_object_set_new(config, "objectives", objectives);
     json_object_set_new(config, "constraints", constraint_texts(s));
+    json_object_set_new(config, "reference", reference_json(q));
     json_object_set_new(config, "from", from);
     json_object_set_new(config, "searcher", json_string(q->searcher->name));
     json_object_set_new(config, "options", options);
@@ -394,6 +404,7 @@ static void watch_signals(void)
     stop_signal = 0;
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
+    signal(SIGPIPE, SIG_IGN); /* nobody reads the progress any more: no reason to stop */
     if (sigaction(SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler != SIG_IGN) /* not under nohup */
         sigaction(SIGHUP, &action, NULL);
 }
@@ -442,9 +453,21 @@ static nas_status tell_verified(const settings *s, const nas_run *run, nas_err *
                     sum / (double)n, s->verify.wanted[j].unit);
     }
     fputc('\n', stderr);
-    return front ? NAS_OK
-                 : nas_fail(err, NAS_EMPTY, "of %zu verified architectures none is feasible",
-                            q->verified);
+    return front         ? NAS_OK
+           : q->verified ? nas_fail(err, NAS_EMPTY,
+                                    "of %zu verified architectures none is feasible", q->verified)
+                         : nas_fail(err, NAS_EMPTY, "no architecture could be verified");
+}
+
+static void tell_failures(const nas_sources *sources)
+{
+    for (size_t i = 0; i < sources->n_source; i++) {
+        char why[sizeof sources->source[i].why];
+        memcpy(why, sources->source[i].why, sizeof why);
+        nas_plain(why); /* a worker wrote it */
+        if (*why)
+            fprintf(stderr, "The last failure: %s.\n", why);
+    }
 }
 
 static nas_status tell_end(const settings *s, const nas_run *run, nas_err *err)
@@ -456,9 +479,8 @@ static nas_status tell_end(const settings *s, const nas_run *run, nas_err *err)
             q->failed, last ? (long long)last->front_size : 0, last ? last->hypervolume : 0);
     fprintf(stderr, "%zu proposals were known already, %zu unknown to the sources\n", q->duplicates,
             q->unknown);
-    for (size_t i = 0; i < s->sources.n_source; i++)
-        if (*s->sources.source[i].why)
-            fprintf(stderr, "The last failure: %s.\n", s->sources.source[i].why);
+    tell_failures(&s->sources);
+    tell_failures(&s->verify);
     if (q->end == NAS_SEARCH_EXHAUSTED)
         fprintf(stderr, "The space is exhausted: all that the sources know of %s was evaluated.\n",
                 q->space->name);

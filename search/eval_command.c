@@ -259,7 +259,8 @@ static nas_status listen(batch *b, worker *w)
         return w->answer.size < LINE_MOST ? NAS_OK
                                           : attempt_failed(b, w, "the answer is too long a line");
     nas_status status = NAS_OK;
-    json_t *answer = json_loadb(w->answer.data, (size_t)(end - w->answer.data), 0, NULL);
+    json_error_t fault = {0};
+    json_t *answer = json_loadb(w->answer.data, (size_t)(end - w->answer.data), 0, &fault);
     bool good = json_is_object(answer);
     if (good) {
         size_t left = w->answer.size - (size_t)(end + 1 - w->answer.data);
@@ -269,7 +270,10 @@ static nas_status listen(batch *b, worker *w)
         status = take(b, w, answer);
     }
     json_decref(answer);
-    return good ? status : attempt_failed(b, w, "the answer is not a JSON object");
+    char why[sizeof fault.text + 40];
+    snprintf(why, sizeof why, "the answer is not a JSON object%s%s", *fault.text ? ": " : "",
+             fault.text);
+    return good ? status : attempt_failed(b, w, why);
 }
 
 /* Waits until a worker says something or is late. */

@@ -40,6 +40,27 @@ static void test_err_first_wins(void **state)
     assert_int_equal(nas_fail_in(NULL, "x"), NAS_FAILED);
 }
 
+static void test_plain(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *want;
+    } cases[] = {
+        {"", ""},
+        {"a \303\251 \342\206\222 \360\237\231\202", "a \303\251 \342\206\222 \360\237\231\202"},
+        {"\303x\251\303", "?x??"},                                 /* cut characters */
+        {"\300\257 \340\237\277 \360\217\277\277", "?? ??? ????"}, /* longer than need be */
+        {"\355\240\200 \364\220\200\200 \377", "??? ???? ?"},      /* no characters of Unicode */
+        {"\302\233m\033[m\177", "??m?[m?"},                        /* what terminals obey */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[40];
+        strcpy(text, cases[i].text);
+        nas_plain(text);
+        assert_string_equal(text, cases[i].want);
+    }
+}
+
 static void test_nearest(void **state)
 {
     (void)state;
@@ -186,10 +207,10 @@ static void test_options(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_err_first_wins),  cmocka_unit_test(test_nearest),
-        cmocka_unit_test(test_arena_and_bytes), cmocka_unit_test(test_pcg_known_answers),
-        cmocka_unit_test(test_rng_children),    cmocka_unit_test(test_rng_distributions),
-        cmocka_unit_test(test_options),
+        cmocka_unit_test(test_err_first_wins),    cmocka_unit_test(test_plain),
+        cmocka_unit_test(test_nearest),           cmocka_unit_test(test_arena_and_bytes),
+        cmocka_unit_test(test_pcg_known_answers), cmocka_unit_test(test_rng_children),
+        cmocka_unit_test(test_rng_distributions), cmocka_unit_test(test_options),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -312,7 +312,7 @@ def standard_input_is_read_with_suspicion():
     start = ["search", "-s", "nb201", "--objectives", "min:macs", "--from", "cost", "--init"]
     refused("starts.txt, line 2, column 1: a NUL byte", *start, "starts.txt", code=1)
     refused("cannot read .: Is a directory", *start, ".", code=1)
-    naslm(*start, "-", "--budget", 20, "-o", "start.h5", stdin=NONE + "\n")
+    naslm(*start, "-", "--budget", 20, "-o", "start.h5", stdin="\ufeff" + NONE + "\n")
     assert json.loads(naslm("front", "start.h5", "--all", "--format", "json")[0])[0]["arch"] == NONE
 
 
@@ -334,7 +334,7 @@ def a_refused_search_leaves_what_it_found():
     with open("foreign.h5", "w") as file:
         file.write("not a run")
     for says, code, args in [("with seed 1, not 2", 2, ["kept.h5", "--seed", 2]),
-                             ("its sources or settings have changed", 1,
+                             ("with population 20, not 7", 2,
                               ["kept.h5", "--budget", 60, "--population", 7]),
                              ("more than a budget of 30", 2, ["kept.h5", "--budget", 30]),
                              ("not an HDF5 file", 1, ["foreign.h5"])]:

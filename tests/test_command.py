@@ -156,6 +156,16 @@ def nonsense_answers_are_failures():
 
 
 @case
+def the_last_failure_is_told_plainly():
+    for answer, says in (('{"error": "\\\\u001b[1mno"}', "The last failure: ?[1mno."),
+                         ('{"accuracy": NaN}', "not a JSON object: invalid token near 'NaN'")):
+        out, err = naslm("search", "-s", "toy", "--objectives", "max:accuracy", "--from",
+                         f"command:sed -u 's/.*/{answer}/'", "--retries", 0, "--population", 2,
+                         "--budget", 2, "-o", "plain.h5", "--force", code=3)
+        assert says in err, err
+
+
+@case
 def stopped_and_killed_commands_ask_again_only_what_was_in_work():
     args = ["--budget", 60, "--workers", 2]
     search("good", *args, out="whole.h5")

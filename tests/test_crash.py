@@ -80,8 +80,17 @@ def a_file_that_vanishes_is_written_again():
     while not os.path.exists("gone.h5"):
         time.sleep(0.005)
     os.remove("gone.h5")
-    assert writer.wait() == 0
+    os.remove("gone.h5.journal")
+    assert writer.wait() == 0, writer.stderr.read()
     assert len(rows("gone.h5", "--all")) == 40000
+
+
+@case
+def a_search_does_not_stop_when_nobody_reads_its_progress():
+    writer = start("--seed", 2, "--budget", 300, "--progress", "plain", "-o", "quiet.h5")
+    writer.stderr.close()
+    assert writer.wait() == 0
+    assert len(rows("quiet.h5", "--all")) == 300
 
 
 @case

@@ -102,6 +102,11 @@ static void test_front_script(void **state)
     assert_has(&s, "title 'b_c'");
     assert_has(&s, "'nb201 cifar10, 2 runs'");
     nas_bytes_clear(&s);
+    const char *odd[] = {"\033[1m\377x", "\303\251"}; /* a picture must stay UTF-8 */
+    s = script_of((nas_plot){.run = runs, .label = odd, .n_run = 2});
+    assert_has(&s, "title '?[1m?x'");
+    assert_has(&s, "title '\303\251'");
+    nas_bytes_clear(&s);
     s = script_of((nas_plot){
         .run = runs, .label = labels, .n_run = 1, .x = "accuracy", .y = "latency:raspi4"});
     assert_has(&s, "$front0 with fsteps "); /* more is better on x: the step comes first */

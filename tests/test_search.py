@@ -250,6 +250,25 @@ def a_larger_budget_on_resume_is_the_longer_run():
 
 
 @case
+def what_a_run_is_cannot_change_on_resume():
+    """Rows and volumes under other settings would stand beside those that are there already."""
+    args = ["--searcher", "random", "--seed", 5, "--constraint", "latency:toy<=16"]
+    toy(*args, "--budget", 200, out="is.h5")
+    before = read("is.h5")
+    base = ["search", "-s", "toy", "--from", "formula", "--objectives",
+            "max:accuracy,min:latency:toy", "--budget", 300, "--resume", "-o", "is.h5"]
+    refused('with constraints ["latency:toy<=16ms"], not ["latency:toy<=4ms"]', *base, "--searcher",
+            "random", "--constraint", "latency:toy<=4")
+    refused("with reference null, not [40.0, 20.0]", *base, *args, "--reference", "40,20")
+    refused('with searcher "random", not "nsga2"', *base, *args[2:])
+    refused('with unique "class", not "string"', *base, *args, "--unique", "string")
+    with open("one", "w") as file:
+        file.write("0000000000\n")
+    refused("with init 0, not 1", *base, *args, "--init", "one")
+    assert read("is.h5") == before
+
+
+@case
 def nsga2_finds_the_known_front_of_toy():
     toy("--budget", 3000, "--seed", 1, out="toy.h5")
     found = {(round(r["accuracy"], 9), r["latency:toy"]) for r in rows("toy.h5")}

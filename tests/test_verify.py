@@ -39,6 +39,11 @@ def rows(run):
     return json.loads(naslm("front", run, "--all", "--format", "json")[0])
 
 
+def rows_all(run):
+    """Of a run without a front, for which the exit code is 3."""
+    return json.loads(naslm("front", run, "--all", "--format", "json", code=3)[0])
+
+
 def read(path):
     with open(path, "rb") as file:
         return file.read()
@@ -148,6 +153,14 @@ def a_larger_budget_keeps_what_was_measured():
     second = {r["arch"]: r["accuracy"] for r in rows("more.h5")}
     assert len(second) == 250
     assert all(second[a] == accuracy for a, accuracy in first.items() if accuracy is not None)
+
+
+@case
+def a_verification_that_fails_says_why():
+    out, err = naslm(*ARGS, "--from", "formula", "--verify", "command:exit 4", "--retries", 0,
+                     "--budget", 20, "-o", "why.h5", code=3)
+    assert "no architecture could be verified" in err and "(exit code 4)" in err, err
+    assert all(r["accuracy"] is None and r["state"] == "ok" for r in rows_all("why.h5"))
 
 
 @case

@@ -14,6 +14,37 @@ static bool inside_character(char c)
     return ((unsigned char)c & 0xc0) == 0x80; /* UTF-8 */
 }
 
+/* Bytes of the printable UTF-8 character at c; 0: there is none. The narrower ranges of a second
+ * byte keep out long forms, surrogates, controls (C1) and what lies beyond Unicode. */
+static size_t printable(const unsigned char *c)
+{
+    static const struct {
+        unsigned char first, last, low, high; /* lead bytes, range of the second byte */
+        size_t length;
+    } form[] = {{0xc2, 0xc2, 0xa0, 0xbf, 2}, {0xc3, 0xdf, 0x80, 0xbf, 2},
+                {0xe0, 0xe0, 0xa0, 0xbf, 3}, {0xed, 0xed, 0x80, 0x9f, 3},
+                {0xe1, 0xef, 0x80, 0xbf, 3}, {0xf0, 0xf0, 0x90, 0xbf, 4},
+                {0xf4, 0xf4, 0x80, 0x8f, 4}, {0xf1, 0xf3, 0x80, 0xbf, 4}};
+    if (*c < 0x80)
+        return !iscntrl(*c);
+    for (size_t i = 0; i < sizeof form / sizeof *form; i++) {
+        if (*c < form[i].first || *c > form[i].last)
+            continue;
+        size_t k = c[1] >= form[i].low && c[1] <= form[i].high ? 2 : 0;
+        while (k && k < form[i].length && inside_character((char)c[k]))
+            k++;
+        return k == form[i].length ? k : 0;
+    }
+    return 0;
+}
+
+void nas_plain(char *text)
+{
+    for (size_t n; *text; text += n ? n : 1)
+        if ((n = printable((unsigned char *)text)) == 0)
+            *text = '?';
+}
+
 /* What names the thing stands in front, the reason at the end: a middle that does not fit goes. */
 static void shorten(const char *whole, size_t length, char *text, size_t size)
 {
@@ -43,9 +74,7 @@ nas_status nas_fail(nas_err *err, nas_status code, const char *format, ...)
     else
         shorten(whole, (size_t)length, err->text, sizeof err->text);
     free(whole);
-    for (char *c = err->text; *c; c++)
-        if (iscntrl((unsigned char)*c))
-            *c = '?'; /* a newline would make two sentences of one */
+    nas_plain(err->text); /* a newline would make two sentences of one */
     return err->code = code;
 }
 

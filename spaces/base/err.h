@@ -25,13 +25,16 @@ typedef struct {
 } nas_err;
 
 /* Fills err unless it is NULL or already filled; returns code. A sentence that is too long loses
- * its middle; control characters of what it names become '?'. */
+ * its middle; what it names is made plain. */
 __attribute__((format(printf, 3, 4))) nas_status nas_fail(nas_err *err, nas_status code,
                                                           const char *format, ...);
 
 /* Puts "prefix: " before the sentence that err holds and returns its code; NAS_FAILED when err is
  * NULL. */
 __attribute__((format(printf, 2, 3))) nas_status nas_fail_in(nas_err *err, const char *format, ...);
+
+/* Makes a foreign text safe to show: control characters and bytes that are no UTF-8 become '?'. */
+void nas_plain(char *text);
 
 /* The entry of list nearest to word by edit distance, or NULL when none is near enough to be meant.
  * list holds n strings. */

@@ -33,6 +33,11 @@ nas_status nas_lines_next(nas_lines *lines, nas_err *err)
         return nas_fail(err, NAS_FAILED, "cannot read %s: %s", lines->name, strerror(errno));
     if (c == EOF && text->size == 0)
         return NAS_EMPTY;
+    static const char mark[] = "\xef\xbb\xbf"; /* of UTF-8, which editors put in front */
+    if (lines->number == 1 && text->size >= 3 && !memcmp(text->data, mark, 3)) {
+        text->size -= 3;
+        memmove(text->data, text->data + 3, text->size);
+    }
     nas_bytes_puts(text, ""); /* an empty line is a string too */
     if (text->size > 0 && text->data[text->size - 1] == '\r')
         text->data[--text->size] = '\0';

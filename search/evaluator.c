@@ -213,6 +213,25 @@ nas_status nas_sources_evaluate(nas_sources *s, const nas_arch *archs, size_t n,
     return status;
 }
 
+int nas_sources_differ(nas_sources *s, const nas_arch *arch, const double *values)
+{
+    size_t own[NAS_WANTED_MOST], place[NAS_WANTED_MOST];
+    double now[NAS_WANTED_MOST];
+    for (size_t from = 0; from < s->n_source; from++) {
+        nas_evaluator *e = &s->source[from];
+        nas_row_state state;
+        size_t m = e->type->at ? wanted_of(s, from, own, place) : 0;
+        if (m == 0 || e->type->evaluate(e, arch, 1, own, m, now, &state, NULL) != NAS_OK)
+            continue;
+        for (size_t k = 0; k < m; k++) {
+            double value = state == NAS_ROW_OK ? now[k] : NAN, then = values[place[k]];
+            if (value != then && !(isnan(value) && isnan(then)))
+                return (int)place[k];
+        }
+    }
+    return -1;
+}
+
 void nas_sources_close(nas_sources *s)
 {
     for (size_t i = 0; i < s->n_source; i++)

@@ -86,6 +86,9 @@ nas_status nas_sources_add(nas_sources *sources, const nas_space *space, const n
 nas_status nas_sources_need(nas_sources *sources, const nas_metric *metrics, size_t n,
                             nas_err *err);
 bool nas_sources_have(nas_sources *sources, const nas_arch *arch);
+/* The wanted metric of which a source that lists its numbers says something else than values
+ * (wanted); -1: none. */
+int nas_sources_differ(nas_sources *sources, const nas_arch *arch, const double *values);
 /* nas_space_hash, which may be dear, or what a source has stored of it. */
 void nas_sources_hash(nas_sources *sources, const nas_arch *arch, char text[33]);
 /* values: (n, n_wanted), NaN where there is none; states: [n], the worst over the metrics. */

@@ -149,6 +149,23 @@ static size_t ask(loop *l)
 
 /* ---- evaluate ---- */
 
+/* What was stored as row is proposal k, with the numbers that sources which list theirs say now. */
+static nas_status match_stored(loop *l, size_t row, size_t k, const char *arch, nas_err *err)
+{
+    nas_sources *sources = l->s->sources;
+    if (strcmp(l->stored.arch[row], arch))
+        return nas_fail(err, NAS_FAILED,
+                        "row %zu of the stored run is '%s' where this search asks for '%s': its "
+                        "sources or settings have changed",
+                        row, l->stored.arch[row], arch);
+    int other = nas_sources_differ(sources, &l->batch[k].arch, l->values + k * sources->n_wanted);
+    return other < 0 ? NAS_OK
+                     : nas_fail(err, NAS_FAILED,
+                                "row %zu of the stored run, '%s', has another %s than its source "
+                                "now: the source has changed",
+                                row, arch, sources->wanted[other].name);
+}
+
 /* Takes what was stored for the batch; *known is how many of it that is. */
 static nas_status recall(loop *l, size_t n, size_t *known, nas_err *err)
 {
@@ -157,18 +174,14 @@ static nas_status recall(loop *l, size_t n, size_t *known, nas_err *err)
     nas_status status = NAS_OK;
     for (; k < n && l->total + k < l->stored.n && status == NAS_OK; k++) {
         size_t row = l->total + k;
-        nas_bytes_reset(&text);
-        nas_space_print(l->s->space, &l->batch[k].arch, &text);
-        if (strcmp(l->stored.arch[row], text.data))
-            status = nas_fail(err, NAS_FAILED,
-                              "row %zu of the stored run is '%s' where this search asks for '%s': "
-                              "its sources or settings have changed",
-                              row, l->stored.arch[row], text.data);
-        l->state[k] = l->stored.state[row];
         const double *from = l->stored.value + row * l->metrics;
+        l->state[k] = l->stored.state[row];
         memcpy(l->values + k * wanted, from, wanted * sizeof *from);
         for (size_t j = 0; wanted + j < l->metrics; j++)
             l->values[k * wanted + nas_search_verified_metric(l->s, j)] = from[wanted + j];
+        nas_bytes_reset(&text);
+        nas_space_print(l->s->space, &l->batch[k].arch, &text);
+        status = match_stored(l, row, k, text.data, err);
     }
     nas_bytes_clear(&text);
     *known = k;

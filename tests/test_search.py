@@ -269,6 +269,26 @@ def what_a_run_is_cannot_change_on_resume():
 
 
 @case
+def another_table_in_the_same_place_is_noticed():
+    archs = naslm("sample", "-s", "toy", "-n", 400, "--seed", 1)[0].split()
+    args = ["search", "-s", "toy", "--objectives", "max:accuracy,min:latency:toy", "--from",
+            "table:own.h5", "--from", "formula", "--seed", 1, "-o", "own-run.h5", "--budget"]
+    for offset, budget in ((0, 40), (0, 60), (0.5, 80)):
+        with open("own.csv", "w") as file:  # the values of one row in ten are others
+            file.writelines(["a,b\n", *(f"{a},{i % 50 + offset * (i % 10 == 3)}\n"
+                                        for i, a in enumerate(archs))])
+        naslm("table", "import", "-s", "toy", "own.csv", "--arch", "a", "--metric", "accuracy=b",
+              "-o", "own.h5", "--force")
+        if offset:
+            before = read("own-run.h5")
+            refused("has another accuracy than its source now: the source has changed", *args,
+                    budget, "--resume", code=1)
+            assert read("own-run.h5") == before
+        else:
+            naslm(*args, budget, *["--resume"] * (budget > 40))
+
+
+@case
 def nsga2_finds_the_known_front_of_toy():
     toy("--budget", 3000, "--seed", 1, out="toy.h5")
     found = {(round(r["accuracy"], 9), r["latency:toy"]) for r in rows("toy.h5")}

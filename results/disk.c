@@ -129,6 +129,8 @@ nas_status nas_disk_read(const char *path, nas_bytes *bytes, nas_err *err)
 nas_status nas_disk_vacant(const char *path, bool force, nas_err *err)
 {
     struct stat there;
+    if (!strcmp(path, "-"))
+        return nas_fail(err, NAS_USAGE, "this output cannot go to standard output ('-')");
     if (lstat(path, &there)) /* a link to nothing is something */
         return NAS_OK;
     if (!force)

@@ -418,7 +418,7 @@ static nas_status tell_infeasible(const nas_run *run, nas_err *err)
     double least = INFINITY;
     for (size_t i = 0; i < nas_run_rows(run); i++) {
         nas_run_row row = nas_run_get_row(run, i);
-        if (row.state == NAS_ROW_OK && row.violation < least) {
+        if (row.state == NAS_ROW_OK && (!arch || row.violation < least)) {
             least = row.violation;
             arch = row.arch;
         }

@@ -292,6 +292,12 @@ def hypervolume_of_point_files():
     refused("3 numbers for 2", "hv", "p.txt", "--reference", "4,4,4")
     write("nan.txt", "1 2\nnan 1\n")
     refused("line 2", "hv", "nan.txt", "--reference", "4,4", code=1)
+    out, err = naslm("hv", "-", "--reference", "-1,0", stdin="1 1\n")
+    assert "reference -1,0: 0" in out and "no point is better than the reference" in err
+    out = naslm("hv", "-", "--reference", "4,4", "--normalize", stdin="1 3\n2 2\n3 1\n")[0]
+    assert out.startswith("normalized hypervolume") and abs(float(out.split()[-1]) - 6 / 9) < 1e-15
+    refused("17 columns, at most 16", "hv", "-", "--reference", ",".join("9" * 17), code=1,
+            stdin="1 " * 17)
 
 
 NONE = "|none~0|+|none~0|none~1|+|none~0|none~1|none~2|"
@@ -352,6 +358,8 @@ def a_refused_search_leaves_what_it_found():
 
 @case
 def only_regular_files_are_overwritten():
+    refused("cannot go to standard output", "search", "-s", "nb201", "--objectives", "min:macs",
+            "--from", "cost", "-o", "-")
     export = ["export", "-s", "nb201", "--form", "compact", NONE, "-o"]
     os.mkfifo("pipe")
     os.mkdir("folder.h5")

@@ -228,9 +228,10 @@ def a_batch_is_part_of_what_a_run_is_but_workers_are_not():
         for batch, workers in ((1, 2), (4, 1), (4, 3)):
             search("good", "--searcher", searcher, "--budget", 40, "--batch", batch, "--workers",
                    workers, out=f"b{batch}-{workers}-{searcher}.h5")
+            asked = log()
+            assert len(asked) == 40 == len(set(asked))  # also none twice in a batch
         assert read(f"b4-1-{searcher}.h5") == read(f"b4-3-{searcher}.h5")
         assert read(f"b4-1-{searcher}.h5") != read(f"b1-2-{searcher}.h5")
-    log()
 
 
 if __name__ == "__main__":

@@ -105,6 +105,9 @@ def nothing_feasible_is_diagnosed_by_every_searcher():
         assert any(r["arch"] in err for r in got if r["violation"] == least)
         naslm("hv", searcher + ".h5", code=3)
         assert "feasible" in naslm("show", searcher + ".h5")[0]
+    out, err = naslm(*TOY, "--budget", 60, "--seed", 1, "--constraint", "latency:toy<=1e-320", "-o",
+                     "tiny.h5", code=3)
+    assert "the smallest violation is inf" in err, err
 
 
 def rows_all(run):

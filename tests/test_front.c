@@ -10,6 +10,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 enum { MOST = 300 };
 
@@ -102,6 +103,32 @@ static void test_sort_large(void **state)
         peel(points, MOST, m, want);
         assert_int_equal(nas_front_sort(points, MOST, m, UINT32_MAX, rank, NULL), NAS_OK);
         assert_memory_equal(rank, want, sizeof rank);
+    }
+}
+
+/* Memory of the process at its peak, in bytes. */
+static size_t peak_memory(void)
+{
+    struct rusage use;
+    getrusage(RUSAGE_SELF, &use);
+    return (size_t)use.ru_maxrss * 1024;
+}
+
+/* Many points take memory for each, not for each pair of them. */
+static void test_sort_memory(void **state)
+{
+    (void)state;
+    nas_rng rng = nas_rng_seed(13);
+    for (size_t m = 2; m < 4; m++) {
+        size_t n = m == 2 ? 200000 : 50000, before;
+        double *points = nas_alloc(n * m * sizeof *points);
+        uint32_t *rank = nas_zalloc(n, sizeof *rank);
+        fill(&rng, points, n * m, 0, false);
+        before = peak_memory();
+        assert_int_equal(nas_front_sort(points, n, m, UINT32_MAX, rank, NULL), NAS_OK);
+        assert_true(peak_memory() - before < 400 * n); /* bits of all pairs: n * n / 8 */
+        free(points);
+        free(rank);
     }
 }
 
@@ -313,11 +340,17 @@ static void test_shares(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_order),        cmocka_unit_test(test_sort),
-        cmocka_unit_test(test_sort_large),   cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_crowding),     cmocka_unit_test(test_distances),
-        cmocka_unit_test(test_volume_cells), cmocka_unit_test(test_volume_invariance),
-        cmocka_unit_test(test_volume_edges), cmocka_unit_test(test_shares),
+        cmocka_unit_test(test_order),
+        cmocka_unit_test(test_sort),
+        cmocka_unit_test(test_sort_large),
+        cmocka_unit_test(test_sort_memory),
+        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_crowding),
+        cmocka_unit_test(test_distances),
+        cmocka_unit_test(test_volume_cells),
+        cmocka_unit_test(test_volume_invariance),
+        cmocka_unit_test(test_volume_edges),
+        cmocka_unit_test(test_shares),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -325,6 +325,77 @@ def budgets_are_exact():
 
 
 @case
+def directions_are_obeyed_in_every_mix():
+    import h5py
+    for acc, lat in itertools.product(("max", "min"), repeat=2):
+        naslm("search", "-s", "toy", "--objectives", f"{acc}:accuracy,{lat}:latency:toy", "--from",
+              "formula", "--budget", 300, "--seed", 1, "-o", "mix.h5", "--force")
+        sign = (1 if acc == "max" else -1), (1 if lat == "min" else -1)
+        got = {r["id"]: (sign[0] * r["accuracy"], sign[1] * r["latency:toy"])
+               for r in rows("mix.h5", "--all")}
+        front = {r["id"] for r in rows("mix.h5")}
+        ids = list(got)
+        assert front == {ids[i] for i in brute_front([got[k] for k in ids])}
+        with h5py.File("mix.h5") as file:
+            first = file["evaluations"][file["evaluations"]["generation"] == 0]
+            assert list(file.attrs["reference_point"]) == [
+                (min if acc == "max" else max)(first["accuracy"]),
+                (max if lat == "min" else min)(first["latency_toy"])]
+        assert float(naslm("hv", "mix.h5")[0].split()[-1]) > 0
+
+
+@case
+def labels_that_are_not_finite_are_failures_and_survive_every_format():
+    archs = naslm("sample", "-s", "nb201", "-n", 5, "--seed", 1)[0].split()
+    with open("inf.csv", "w") as file:
+        file.writelines(f"{a},{b}\n" for a, b in zip(["a", *archs],
+                                                     ["b", "inf", "1", "2", "-inf", ""]))
+    naslm("table", "import", "-s", "nb201", "inf.csv", "--arch", "a", "--metric", "accuracy=b", "-o",
+          "inf.h5")
+    for searcher in SEARCHERS:  # four rows for a population of 20
+        out, err = naslm("search", "-s", "nb201", "--objectives", "max:accuracy,min:params",
+                         "--from", "table:inf.h5", "--from", "cost", "--searcher", searcher,
+                         "--population", 20, "--budget", 30, "--seed", 1, "-o", "inf-run.h5",
+                         "--force")
+        assert "4 evaluated (2 failed)" in err and "exhausted" in err, err
+        got = {r["arch"]: r for r in rows("inf-run.h5", "--all")}
+        assert [got[a]["state"] for a in archs[:4]] == ["failed", "ok", "ok", "failed"]
+        assert [got[a]["accuracy"] for a in archs[:4]] == [None, 1, 2, None]
+        assert {r["arch"] for r in rows("inf-run.h5")} <= set(archs[1:3])
+        text = naslm("front", "inf-run.h5", "--all", "--format", "tsv")[0]
+        assert "\tinf\t" in text and "\t-inf\t" in text
+        assert 0 <= float(naslm("hv", "inf-run.h5")[0].split()[-1]) < 1e9
+
+
+@case
+def what_is_known_already_is_counted():
+    with open("again.txt", "w") as file:
+        file.write("0000000000\n1111111111\n0000000000\n2222222222\n1111111111\n3333333333\n")
+    out, err = toy("--searcher", "random", "--init", "again.txt", "--budget", 4, out="again-run.h5")
+    assert "4 evaluated" in err and "2 proposals were known already" in err, err
+
+
+@case
+def one_objective_is_enough():
+    naslm("search", "-s", "toy", "--objectives", "max:accuracy", "--from", "formula", "--budget",
+          200, "--seed", 1, "-o", "one.h5")
+    best = max(r["accuracy"] for r in rows("one.h5", "--all"))
+    assert {r["accuracy"] for r in rows("one.h5")} == {best}
+    out = naslm("hv", "one.h5")[0].split()
+    assert abs(float(out[-1]) - (best - float(out[-2][:-1]))) < 1e-9
+    naslm("plot", "one.h5", "-o", "one.svg")
+    naslm("plot", "one.h5", "--history", "-o", "one-history.svg")
+
+
+@case
+def every_space_can_be_searched_and_its_file_checked():
+    for space in json.loads(naslm("spaces", "--format", "json")[0]):
+        naslm("search", "-s", space["space"], "--objectives", "min:params,max:macs", "--from",
+              "cost", "--population", 8, "--budget", 32, "--seed", 2, "-o", "any.h5", "--force")
+        assert f"run on {space['space']}, 32 rows" in naslm("check", "any.h5")[0]
+
+
+@case
 def a_search_starts_from_given_architectures():
     first = ["3030303030", "0000000000", "3333333333"]
     with open("init.txt", "w") as file:

@@ -174,6 +174,51 @@ static void test_any_news(void **state)
                 drive(nas_searcher_types[i], nas_spaces[k], kind);
 }
 
+/* Of parents and children together NSGA-II keeps the best by rank, crowding distance and age: only
+ * those become parents, and each of them does. */
+static void test_survivors(void **state)
+{
+    (void)state;
+    enum { P = 6 };
+    const nas_searcher_type *type = nas_searcher_need("nsga2", NULL);
+    const nas_space *toy = nas_space_find("toy");
+    nas_rng rng = nas_rng_seed(9);
+    double options[NAS_SEARCHER_OPTIONS];
+    nas_searcher_defaults(type, options);
+    for (int round = 0; round < 100; round++) {
+        nas_member member[2 * P];
+        uint32_t rank[2 * P];
+        double distance[2 * P];
+        bool lives[2 * P] = {false}, seen[2 * P] = {false};
+        for (int64_t i = 0; i < 2 * P; i++)
+            member[i] = random_member(&rng, i, 2, toy);
+        nas_member_ranks(member, 2 * P, 2, rank);
+        nas_member_crowding(member, 2 * P, 2, rank, distance);
+        for (size_t i = 0; i < 2 * P; i++) {
+            size_t better = 0;
+            for (size_t j = 0; j < 2 * P; j++)
+                better += rank[j] < rank[i] ||
+                          (rank[j] == rank[i] &&
+                           (distance[j] > distance[i] || (distance[j] == distance[i] && j < i)));
+            lives[i] = better < P;
+        }
+        const nas_search_setup setup = {
+            .space = toy, .task = toy->tasks, .m = 2, .population = P, .rng = nas_rng_seed(1)};
+        void *searcher = type->open(&setup, options);
+        type->tell(searcher, member, P);
+        type->tell(searcher, member + P, P);
+        for (int i = 0; i < 1500; i++) {
+            nas_proposal child;
+            type->ask(searcher, &rng, &child);
+            for (int k = 0; k < 2; k++)
+                if (child.parent[k] >= 0)
+                    seen[child.parent[k]] = true;
+        }
+        type->close(searcher);
+        assert_memory_equal(seen, lives, sizeof seen);
+    }
+}
+
 /* The archive against brute force over everything that was added, duplicates kept once each id. */
 static void test_archive(void **state)
 {
@@ -253,9 +298,9 @@ static void test_pick_by_volume(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_ranks),          cmocka_unit_test(test_failed_is_worst),
-        cmocka_unit_test(test_any_news),       cmocka_unit_test(test_archive),
-        cmocka_unit_test(test_pick_by_volume),
+        cmocka_unit_test(test_ranks),     cmocka_unit_test(test_failed_is_worst),
+        cmocka_unit_test(test_any_news),  cmocka_unit_test(test_archive),
+        cmocka_unit_test(test_survivors), cmocka_unit_test(test_pick_by_volume),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

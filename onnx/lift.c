@@ -355,8 +355,13 @@ static nas_status find_opset(nas_lifter *l)
 {
     for (size_t i = 0; i < l->model->n_opset_import; i++) {
         const char *domain = nas_text(l->model->opset_import[i]->domain);
-        if (!*domain || !strcmp(domain, "ai.onnx"))
-            l->opset = l->model->opset_import[i]->version;
+        int64_t version = l->model->opset_import[i]->version;
+        if (*domain && strcmp(domain, "ai.onnx"))
+            continue;
+        if (l->opset && l->opset != version)
+            return nas_fail(l->err, NAS_FAILED, "both operator set %lld and %lld are imported",
+                            (long long)l->opset, (long long)version);
+        l->opset = version;
     }
     if (l->opset < OPSET_LOW || l->opset > OPSET_HIGH)
         return nas_fail(l->err, NAS_FAILED, "operator set %lld is not one of %d to %d",

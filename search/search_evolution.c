@@ -81,7 +81,8 @@ static void tell(void *state, const nas_member *members, size_t n)
 }
 
 static const nas_searcher_option OPTIONS[] = {
-    [TOURNAMENT] = {"tournament", 10, 1, 10000, "members drawn to find a parent"}, {0}};
+    [TOURNAMENT] = {"tournament", 10, 1, 10000, "members drawn to find a parent", .whole = true},
+    {0}};
 
 const nas_searcher_type nas_searcher_evolution = {
     .name = "evolution",

@@ -343,10 +343,12 @@ static const char *predictor_name(size_t i)
 }
 
 static const nas_searcher_option OPTIONS[] = {
-    [BATCH] = {"batch", 5, 1, 1e6, "new rows after which the predictor is fitted again, "},
+    [BATCH] = {"batch", 5, 1, 1e6, "new rows after which the predictor is fitted again, ",
+               .whole = true},
     [GROWTH] = {"growth", 0.05, 0, 10, "and the share of all rows that they must be"},
-    [POOL] = {"pool", 500, 2, 1e6, "candidates of a round where the space is large"},
-    [WHOLE] = {"whole", 20000, 0, 1e6, "a space of so many strings is the pool itself"},
+    [POOL] = {"pool", 500, 2, 1e6, "candidates of a round where the space is large", .whole = true},
+    [WHOLE] = {"whole", 20000, 0, 1e6, "a space of so many strings is the pool itself",
+               .whole = true},
     [EXPLORE] = {"explore", 1, -10, 10, "spreads by which predictions are better than their mean"},
     [RANDOM] = {"random", 0, 0, 1, "chance of a random proposal"},
     [PREDICTOR] = {.name = "predictor",

@@ -81,7 +81,8 @@ static void tell(void *state, const nas_member *members, size_t n)
 }
 
 static const nas_searcher_option OPTIONS[] = {
-    [PATIENCE] = {"patience", 200, 1, 1e9, "neighbours in a row without progress before a restart"},
+    [PATIENCE] = {"patience", 200, 1, 1e9, "neighbours in a row without progress before a restart",
+                  .whole = true},
     {0}};
 
 const nas_searcher_type nas_searcher_local = {

@@ -80,11 +80,11 @@ nas_status nas_searcher_option_read(const nas_searcher_type *type, const char *t
                 return NAS_OK;
             return nas_fail(err, NAS_USAGE, "unknown %s '%s'%s", name, value, hint);
         }
-        if (!text[length] || !nas_read_real(text + length + 1, &v) || v < o->low || v > o->high)
+        if (!text[length] || !nas_read_real(text + length + 1, &v) || v < o->low || v > o->high ||
+            (o->whole && v != floor(v)))
             return nas_fail(err, NAS_USAGE,
-                            "option %s of searcher %s needs a number from %g to %g,"
-                            " not '%s'",
-                            name, type->name, o->low, o->high,
+                            "option %s of searcher %s needs a %snumber from %g to %g, not '%s'",
+                            name, type->name, o->whole ? "whole " : "", o->low, o->high,
                             text[length] ? text + length + 1 : "");
         values[n] = v;
         return NAS_OK;

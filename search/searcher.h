@@ -53,6 +53,7 @@ typedef struct {
     const char *help;
     const char *(*name_of)(size_t value); /* values are names, 0 the first; NULL: numbers */
     const char *fallback_name;            /* then */
+    bool whole;                           /* a count */
 } nas_searcher_option;
 
 typedef struct {

@@ -41,6 +41,7 @@ def refused(says, *args, code=2, stdin=None):
     out, err = naslm(*args, code=code, stdin=stdin)
     lines = [l for l in err.splitlines() if l.startswith("naslm: error: ")]
     assert len(lines) == 1, f"not one sentence: {err!r}"
+    assert "HDF5-DIAG" not in err, err
     assert says in lines[0], f"{lines[0]!r} does not say {says!r}"
     assert (f"Try 'naslm" in err) == (code == 2), err
 

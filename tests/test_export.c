@@ -66,6 +66,7 @@ static void check_packed(const nas_space *space, const nas_arch *arch, const nas
     onnx__model_proto__pack(m, again);
     assert_memory_equal(again, a.data, a.size);
     assert_int_equal(m->ir_version, 8);
+    assert_int_equal(m->n_opset_import, 1);
     assert_int_equal(m->opset_import[0]->version, 17);
     assert_int_equal(m->n_metadata_props, 4);
     assert_string_equal(m->metadata_props[0]->value, space->name);

@@ -283,6 +283,9 @@ static void test_refused_models(void **state)
     refuse_text("", "empty");
     refuse_text("hello", "'(' is missing");
     refuse_text("net (float[N,3] x) => (float[N,3] y) { y = Relu(x) }", "operator set 0");
+    refuse_text("<ir_version: 8, opset_import: [\"\" : 17, \"ai.onnx\" : 13]>\n"
+                "net (float[N,3] x) => (float[N,3] y) { y = Relu(x) }",
+                "both operator set 17 and 13");
     refuse_text(HEAD "net (int64[N,3] x) => (int64[N,3] y) { y = Relu(x) }", "input 'x'");
     refuse_text(HEAD "net (float[N,H] x) => (float[N,H] y) { y = Relu(x) }", "dimension 1");
     refuse_text(HEAD "net (float[N,0] x) => (float[N,0] y) { y = Relu(x) }", "dimension 1");

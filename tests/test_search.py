@@ -422,6 +422,8 @@ def bad_searches_are_refused_with_one_sentence():
     refused("did you mean 'nsga2'", *base, *good, "--searcher", "nsga3")
     refused("has no option 'cross'", *base, *good, "--option", "cross=1")
     refused("from 0 to 1", *base, *good, "--option", "crossover=2")
+    refused("needs a whole number from 1 to 10000, not '2.5'", *base, *good, "--searcher",
+            "evolution", "--option", "tournament=2.5")
     refused("did you mean 'krr-both'", *base, *good, "--searcher", "guided", "--option",
             "predictor=krr-bot")
     refused("unknown source 'tabel'", "search", "-s", "toy", "--from", "tabel:x.h5", *good)

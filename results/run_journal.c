@@ -187,6 +187,8 @@ static nas_status apply_info(nas_run *run, cursor *in, nas_err *err)
         return nas_fail(err, NAS_FAILED, "'%s' is damaged", run->journal_path);
     if (run->info.space && nas_run_match(run, &info, err)) {
         nas_fail_in(err, "'%s' belongs to another run than '%s'", run->journal_path, run->path);
+        if (err)
+            err->code = NAS_FAILED; /* a bad file, whatever was asked for */
         return NAS_FAILED;
     }
     nas_run_adopt(run, &info);

@@ -5,6 +5,7 @@
 #include <ctype.h>
 #include <fcntl.h>
 #include <malloc.h>
+#include <signal.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -126,6 +127,7 @@ static void fill_standard_streams(void)
 int main(int argc, char **argv)
 {
     fill_standard_streams();
+    signal(SIGXFSZ, SIG_IGN);           /* a file that may not grow is an error of its write */
     mallopt(M_MMAP_THRESHOLD, 1 << 28); /* keep freed memory: graphs are made and freed by the */
     mallopt(M_TRIM_THRESHOLD, 1 << 28); /* thousand, and fresh pages cost more than they do */
     nas_status status = dispatch(argc, argv);

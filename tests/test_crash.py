@@ -2,6 +2,7 @@
 import itertools
 import json
 import os
+import resource
 import signal
 import subprocess
 import time
@@ -83,6 +84,17 @@ def a_file_that_vanishes_is_written_again():
     os.remove("gone.h5.journal")
     assert writer.wait() == 0, writer.stderr.read()
     assert len(rows("gone.h5", "--all")) == 40000
+
+
+@case
+def a_limit_on_file_sizes_is_a_sentence():
+    done = subprocess.run(
+        [tap.NASLM, *TOY, "--budget", "9000", "--seed", "2", "-o", "limit.h5"], text=True,
+        capture_output=True,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (50000, 50000)))
+    assert done.returncode == 1 and "File too large" in done.stderr, done
+    naslm(*TOY, "--budget", 9000, "--seed", 2, "-o", "limit.h5", "--resume")
+    assert len(rows("limit.h5", "--all")) == 9000
 
 
 @case

@@ -425,6 +425,28 @@ static void test_other_run(void **state)
     refuse_other(info, "latency:raspi4 (ms, min), not on latency:raspi4 (ms, max)");
 }
 
+static void test_journal_of_another_run(void **state)
+{
+    (void)state;
+    clean(NULL);
+    nas_run_info info = sample_info();
+    const nas_run_how how = {&nas_disk_real, 1e9, false};
+    nas_run *run;
+    info.seed = 8;
+    assert_int_equal(nas_run_open(&run, path, &info, NAS_RUN_NEW, &how, NULL), NAS_OK);
+    add_generation(run, 1);
+    assert_int_equal(nas_run_commit(run, &(nas_run_step){1, 1, 0, NAN}, NULL), NAS_OK);
+    nas_run_close(run);
+    nas_bytes journal = file_bytes(journal_path), whole = unbroken(3);
+    put_file(journal_path, journal.data, journal.size);
+    nas_err err = {0};
+    assert_int_equal(nas_run_read(&run, path, &err), NAS_FAILED);
+    assert_int_equal(err.code, NAS_FAILED);
+    assert_non_null(strstr(err.text, "belongs to another run than"));
+    nas_bytes_clear(&journal);
+    nas_bytes_clear(&whole);
+}
+
 static void test_lock(void **state)
 {
     (void)state;
@@ -609,6 +631,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_modes),
         cmocka_unit_test(test_answers),
         cmocka_unit_test(test_other_run),
+        cmocka_unit_test(test_journal_of_another_run),
         cmocka_unit_test(test_lock),
         cmocka_unit_test(test_torn_journal),
         cmocka_unit_test(test_stop_everywhere),

@@ -46,7 +46,7 @@ typedef enum {
     NAS_ROWS_ALL,
     NAS_ROWS_FORTH, /* nodes with successors */
     NAS_ROWS_BACK,  /* nodes with predecessors */
-    NAS_ROWS_GATED, /* nodes whose gate is not forced */
+    NAS_ROWS_GATED, /* nodes with a gate that is not forced and something to let through */
     NAS_ROWS_COUNT
 } nas_rows_of;
 
@@ -84,15 +84,16 @@ int nas_circuit_norm(nas_circuit *circuit, int x, int gain, int bias); /* layer 
 int nas_circuit_batch_norm(nas_circuit *circuit, int x, int gain, int bias,
                            int running);                       /* (2, cols) */
 int nas_circuit_dropout(nas_circuit *circuit, int x, float p); /* over x */
-int nas_circuit_detach(nas_circuit *circuit, int x);           /* x, but no gradient flows back */
 int nas_circuit_join(nas_circuit *circuit, int a, int b);      /* columns of a, then of b */
+/* Columns of a, b and c; no gradient flows back to a and b. */
+int nas_circuit_join_still(nas_circuit *circuit, int a, int b, int c);
 int nas_circuit_merge(nas_circuit *circuit, int x); /* one row a cell -> one row an architecture */
 
 /* Row of table for each node: by label, or 0 for inputs and 1 for others. */
 int nas_circuit_lookup(nas_circuit *circuit, int table);
 int nas_circuit_ends(nas_circuit *circuit, int table);
-/* These take the rows of nodes or of a table by label. Gates: none 0, skip and output 1, over x.
- * Blank: inputs 0. */
+/* These take the rows of nodes or of a table by label. Gates: none 0, skip and output 1, over x;
+ * inputs 0, which nothing flows into (back: nothing reads what does). Blank: inputs 0. */
 int nas_circuit_gates(nas_circuit *circuit, int x);
 int nas_circuit_blank(nas_circuit *circuit, int x);
 int nas_circuit_mix(nas_circuit *circuit, int x, nas_mix mix);
@@ -127,8 +128,8 @@ void nas_work_load(nas_work *work, const nas_encoding *encoding, const uint32_t 
                    size_t n);
 /* In training, dropout and batch statistics are on; rng: of this step. NULL: prediction. */
 void nas_work_forward(nas_work *work, const nas_rng *rng);
-/* While held, detached values stay as they are, so that differences of results show what the
- * gradient means. */
+/* While held, columns without gradient stay as they are, so that differences of results show what
+ * the gradient means. */
 void nas_work_hold(nas_work *work, bool hold);
 const float *nas_work_result(const nas_work *work); /* (n, cols of y) */
 /* Where the gradient of the result goes, (n, cols of y): zeros, to be filled. */

@@ -84,7 +84,7 @@ FAST static void flow_backward(nas_work *w, const circuit_op *op)
         const float *dy = work_d(w, op->out) + node * n, *gate = work_x(w, op->b) + at;
         float *dx = work_d(w, op->a) + first, *restrict dgate = work_d(w, op->b) + at;
         uint64_t from = neighbours(w, op, node);
-        if (node % nodes >= w->count[node / nodes])
+        if (node % nodes >= w->count[node / nodes] || work_blank(dy, n))
             continue;
         sum_neighbours(work_x(w, op->a) + first, from, sum, n);
         for (size_t c = 0; c < n; c++) {
@@ -236,7 +236,7 @@ FAST static void attend_backward(nas_work *w, const circuit_op *op)
         const float *dy = work_d(w, op->out) + node * n, *gate = work_x(w, op->b) + at;
         const float *weight = work_scratch(w, op) + node * 2 * nodes;
         float *restrict dgate = work_d(w, op->b) + at;
-        if (node % nodes >= w->count[g])
+        if (node % nodes >= w->count[g] || work_blank(dy, n))
             continue;
         weigh(work_x(w, op->a) + g * nodes * n, weight, w->count[g], sum, n);
         for (size_t c = 0; c < n; c++) {

@@ -91,7 +91,9 @@ static float forced(const nas_work *w, const circuit_op *op, size_t row)
     size_t label = w->circuit->value[op->out].per ? w->label[row] : row;
     if (op->kind == BLANK)
         return label == NAS_CELL_INPUT ? 0 : -1;
-    return label == NAS_CELL_NONE ? 0 : label == NAS_CELL_SKIP || label == NAS_CELL_OUTPUT ? 1 : -1;
+    if (label == NAS_CELL_NONE || label == NAS_CELL_INPUT)
+        return 0;
+    return label == NAS_CELL_SKIP || label == NAS_CELL_OUTPUT ? 1 : -1;
 }
 
 static void gates_forward(nas_work *w, const circuit_op *op)

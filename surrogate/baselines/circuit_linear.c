@@ -1,5 +1,6 @@
 /* Products of a circuit: rows times a parameter. A parameter is packed once a step for all products
- * with it; rows that are equal by their meaning are multiplied once. */
+ * with it; rows that are equal by their meaning are multiplied once, and back only those that have
+ * a gradient. */
 #include "surrogate/baselines/circuit_op.h"
 
 #include <assert.h>
@@ -8,62 +9,29 @@
 
 /* ---- packing ---- */
 
-enum { TILE = 8 };
-typedef float tile_row __attribute__((vector_size(4 * TILE)));
-typedef float tile_loose __attribute__((vector_size(4 * TILE), aligned(4), may_alias));
-typedef int tile_order __attribute__((vector_size(4 * TILE)));
-
-/* Each round interleaves rows i and i + 4; after three, rows are columns. */
-FAST static void turn_tile(const float *from, size_t n, float *to, size_t k)
+static float *pack_of(nas_work *w, work_pack *p, size_t k, size_t n, nas_view b)
 {
-    const tile_order low = {0, 8, 1, 9, 2, 10, 3, 11}, high = {4, 12, 5, 13, 6, 14, 7, 15};
-    tile_row a[TILE], b[TILE];
-    for (int i = 0; i < TILE; i++)
-        a[i] = *(const tile_loose *)(from + (size_t)i * n);
-    for (int round = 0; round < 3; round++) {
-        for (int i = 0; i < TILE / 2; i++) {
-            b[2 * i] = __builtin_shuffle(a[i], a[i + TILE / 2], low);
-            b[2 * i + 1] = __builtin_shuffle(a[i], a[i + TILE / 2], high);
-        }
-        memcpy(a, b, sizeof a);
-    }
-    for (int i = 0; i < TILE; i++)
-        *(tile_loose *)(to + (size_t)i * k) = a[i];
-}
-
-/* to (n,k) = from (k,n) transposed */
-static void turn(const float *from, size_t k, size_t n, float *to)
-{
-    size_t whole_k = k / TILE * TILE, whole_n = n / TILE * TILE;
-    for (size_t i = 0; i < whole_k; i += TILE)
-        for (size_t j = 0; j < whole_n; j += TILE)
-            turn_tile(from + i * n + j, n, to + j * k + i, k);
-    for (size_t i = 0; i < k; i++)
-        for (size_t j = i < whole_k ? whole_n : 0; j < n; j++)
-            to[j * k + i] = from[i * n + j];
-}
-
-static const float *weight_packed(nas_work *w, int v, bool turned)
-{
-    const circuit_value *value = &w->circuit->value[v];
     const nas_product *exact = w->kernels->exact;
-    size_t k = (size_t)value->rows, n = (size_t)value->cols;
-    work_pack *p = &w->pack[v][turned];
     if (p->step == w->step)
         return p->data;
     p->step = w->step;
-    nas_view b = {work_x(w, v), n, 1};
-    if (turned) {
-        w->turned = nas_grow(w->turned, &w->turned_cap, k * n, sizeof *w->turned);
-        turn(b.data, k, n, w->turned);
-        b = (nas_view){w->turned, k, 1};
-        k = n;
-        n = (size_t)value->rows;
-    }
     if (!p->data)
         p->data = nas_alloc(exact->size(k, n) * sizeof *p->data);
     exact->pack(k, n, b, p->data);
     return p->data;
+}
+
+static const float *weight_packed(nas_work *w, int v)
+{
+    const size_t k = (size_t)w->circuit->value[v].rows, n = work_cols(w, v);
+    return pack_of(w, &w->pack[v][0], k, n, (nas_view){work_x(w, v), n, 1});
+}
+
+/* Transposed and without the first rows: the number of these is the same for all readers of v. */
+static const float *weight_turned(nas_work *w, int v, size_t without)
+{
+    const size_t k = (size_t)w->circuit->value[v].rows, n = work_cols(w, v);
+    return pack_of(w, &w->pack[v][1], n, k - without, (nas_view){work_x(w, v) + without * n, 1, n});
 }
 
 void work_clear_packs(nas_work *w)
@@ -74,7 +42,7 @@ void work_clear_packs(nas_work *w)
     }
     free(w->pack);
     free(w->packed);
-    free(w->turned);
+    free(w->live.row);
     free(w->left);
     free(w->right);
 }
@@ -90,7 +58,7 @@ static bool wanted(const nas_work *w, nas_rows_of kind, uint32_t node, uint32_t 
     const bool forth = kind == NAS_ROWS_FORTH;
     *like = node;
     if (kind == NAS_ROWS_GATED)
-        return label == NAS_CELL_INPUT || label >= NAS_CELL_OPS;
+        return label >= NAS_CELL_OPS;
     if (!(forth ? w->to : w->from)[node] && label != (forth ? NAS_CELL_INPUT : NAS_CELL_OUTPUT))
         return false;
     if ((forth && label == NAS_CELL_INPUT) || label == NAS_CELL_NONE) {
@@ -148,31 +116,61 @@ static void hand_out(const work_list *l, const float *x, size_t n, float *to)
     }
 }
 
-/* Adds to the first ones alone: what is done with the sum is linear. */
-static void add_out(const work_list *l, const float *x, size_t n, float *to)
+/* The first ones of a list (all rows: NULL) whose gradient is not zero. */
+static const work_list *live_rows(nas_work *w, const work_list *l, size_t rows, const float *dy,
+                                  size_t n)
 {
-    for (size_t i = 0; i < l->n; i++)
-        if (l->like[i] == l->row[i])
-            work_add(to + l->row[i] * n, x, 1, n), x += n;
+    work_list *live = &w->live;
+    const size_t count = l ? l->n : rows;
+    live->row = nas_grow(live->row, &w->live_cap, count, sizeof *live->row);
+    live->like = live->row;
+    live->n = 0;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t row = l ? l->row[i] : (uint32_t)i;
+        if ((!l || l->like[i] == row) && !work_blank(dy + row * n, n))
+            live->row[live->n++] = row;
+    }
+    return live;
+}
+
+/* Rows of n columns to those of a list, every stride floats, and back. */
+static void take_out(const work_list *l, float *x, size_t n, const float *from, size_t stride)
+{
+    for (size_t i = 0; i < l->n; i++, x += n)
+        memcpy(x, from + l->row[i] * stride, n * sizeof *x);
+}
+
+static void put_back(const work_list *l, const float *x, size_t n, float *to, size_t stride)
+{
+    for (size_t i = 0; i < l->n; i++, x += n)
+        memcpy(to + l->row[i] * stride, x, n * sizeof *x);
+}
+
+static void add_out(const work_list *l, const float *x, size_t n, float *to, size_t stride)
+{
+    for (size_t i = 0; i < l->n; i++, x += n)
+        work_add(to + l->row[i] * stride, x, 1, n);
 }
 
 /* ---- the operation ---- */
 
 typedef struct {
     size_t rows, k, n;
+    size_t still;          /* columns of x that need no gradient */
     const work_list *list; /* NULL: all rows */
 } shape;
 
 static shape shape_of(const nas_work *w, const circuit_op *op)
 {
     return (shape){work_rows(w, op->out), work_cols(w, op->a), work_cols(w, op->out),
+                   (size_t)w->circuit->value[op->a].still,
                    op->kind == NAS_ROWS_ALL ? NULL : &w->list[op->kind]};
 }
 
 /* y (rows,n) = x W + bias */
 static void multiply(nas_work *w, const circuit_op *op, shape s, const float *x, float *y)
 {
-    const float *packed = weight_packed(w, op->b, false);
+    const float *packed = weight_packed(w, op->b);
     for (size_t i = 0; op->c >= 0 && i < s.rows; i++)
         memcpy(y + i * s.n, work_x(w, op->c), s.n * sizeof *y);
     w->kernels->exact->run(s.rows, s.n, s.k, (nas_view){x, s.k, 1}, packed, y, s.n,
@@ -204,9 +202,10 @@ FAST static void add_rows(const float *dy, size_t rows, size_t n, float *bias)
         work_add(bias, dy + i * n, 1, n);
 }
 
-/* dW += x^T dy, dx += dy W^T (dx = when not add) */
+/* dW += x^T dy, dx += dy W^T (dx = when not add), but for the columns that are still; dx has ldx
+ * floats a row. */
 static void multiply_back(nas_work *w, const circuit_op *op, shape s, const float *x,
-                          const float *dy, float *dx, bool add)
+                          const float *dy, float *dx, size_t ldx, bool add)
 {
     const nas_product *exact = w->kernels->exact;
     float *packed = room(&w->packed, &w->packed_cap, exact->size(s.rows, s.n));
@@ -215,25 +214,34 @@ static void multiply_back(nas_work *w, const circuit_op *op, shape s, const floa
     exact->pack(s.rows, s.n, (nas_view){dy, s.n, 1}, packed);
     exact->run(s.k, s.n, s.rows, (nas_view){x, 1, s.k}, packed, work_d(w, op->b), s.n,
                (nas_finish){.add = true});
-    exact->run(s.rows, s.k, s.n, (nas_view){dy, s.n, 1}, weight_packed(w, op->b, true), dx, s.k,
-               (nas_finish){.add = add});
+    exact->run(s.rows, s.k - s.still, s.n, (nas_view){dy, s.n, 1}, weight_turned(w, op->b, s.still),
+               dx, ldx, (nas_finish){.add = add});
 }
 
+/* In place when every row has a gradient, else on copies of those that have. */
 static void linear_backward(nas_work *w, const circuit_op *op)
 {
     shape s = shape_of(w, op);
-    if (!s.list) {
-        multiply_back(w, op, s, work_x(w, op->a), work_d(w, op->out), work_d(w, op->a), true);
+    const float *x = work_x(w, op->a);
+    float *dy = work_d(w, op->out), *dx = work_d(w, op->a) + s.still;
+    if (s.list)
+        fold(s.list, dy, s.n);
+    const work_list *live = live_rows(w, s.list, s.rows, dy, s.n);
+    if (live->n == s.rows) {
+        multiply_back(w, op, s, x, dy, dx, s.k, true);
         return;
     }
-    size_t half = s.rows * s.k;
-    float *x = room(&w->left, &w->left_cap, 2 * half), *dx = x + half;
-    float *dy = room(&w->right, &w->right_cap, s.rows * s.n);
-    fold(s.list, work_d(w, op->out), s.n);
-    collect(s.list, work_d(w, op->out), s.n, dy);
-    s.rows = collect(s.list, work_x(w, op->a), s.k, x);
-    multiply_back(w, op, s, x, dy, dx, false);
-    add_out(s.list, dx, s.k, work_d(w, op->a));
+    const size_t stride = s.k, moved = s.k - s.still;
+    s.rows = live->n;
+    float *near_x = room(&w->left, &w->left_cap, s.rows * (s.k + moved));
+    float *near_dx = near_x + s.rows * s.k;
+    float *near_dy = room(&w->right, &w->right_cap, s.rows * s.n);
+    take_out(live, near_dy, s.n, dy, s.n);
+    take_out(live, near_x, s.k, x, s.k);
+    if (!s.list)
+        take_out(live, near_dx, moved, dx, stride);
+    multiply_back(w, op, s, near_x, near_dy, near_dx, moved, !s.list);
+    (s.list ? add_out : put_back)(live, near_dx, moved, dx, stride);
 }
 
 int nas_circuit_linear_rows(nas_circuit *t, int x, int weight, int bias, nas_rows_of rows)

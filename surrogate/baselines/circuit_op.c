@@ -163,17 +163,6 @@ static void copy_backward(nas_work *w, const circuit_op *op)
     work_add(work_d(w, op->a), work_d(w, op->out), 1, elements(w, op->out));
 }
 
-static void detach_forward(nas_work *w, const circuit_op *op)
-{
-    if (!w->hold)
-        copy_forward(w, op);
-}
-
-int nas_circuit_detach(nas_circuit *t, int x)
-{
-    return add_map(t, x, detach_forward, NULL)->out;
-}
-
 int nas_circuit_merge(nas_circuit *t, int x)
 {
     const int per = t->value[x].per;
@@ -247,6 +236,8 @@ static void norm_backward(nas_work *w, const circuit_op *op)
     float *restrict gain = work_d(w, op->b);
     for (size_t i = 0; i < rows; i++, stat += 2) {
         const float *x = work_x(w, op->a) + i * n, *dy = work_d(w, op->out) + i * n;
+        if (work_blank(dy, n))
+            continue;
         w->kernels->rows->norm_back(x, work_x(w, op->b), dy, stat, n, work_d(w, op->a) + i * n);
         for (size_t j = 0; j < n; j++)
             gain[j] += dy[j] * (x[j] - stat[0]) * stat[1];
@@ -376,6 +367,42 @@ int nas_circuit_join(nas_circuit *t, int a, int b)
     op->b = b;
     op->forward = join_forward;
     op->backward = join_backward;
+    return op->out;
+}
+
+static void join_still_forward(nas_work *w, const circuit_op *op)
+{
+    size_t rows = work_rows(w, op->out), n = work_cols(w, op->out);
+    size_t na = work_cols(w, op->a), nb = work_cols(w, op->b), nc = work_cols(w, op->c);
+    float *y = work_out(w, op->out);
+    for (size_t i = 0; i < rows; i++, y += n) {
+        if (!w->hold) {
+            memcpy(y, work_x(w, op->a) + i * na, na * sizeof *y);
+            memcpy(y + na, work_x(w, op->b) + i * nb, nb * sizeof *y);
+        }
+        memcpy(y + na + nb, work_x(w, op->c) + i * nc, nc * sizeof *y);
+    }
+}
+
+static void join_still_backward(nas_work *w, const circuit_op *op)
+{
+    size_t rows = work_rows(w, op->out), n = work_cols(w, op->out), nc = work_cols(w, op->c);
+    const float *dy = work_d(w, op->out) + n - nc;
+    for (size_t i = 0; i < rows; i++)
+        work_add(work_d(w, op->c) + i * nc, dy + i * n, 1, nc);
+}
+
+int nas_circuit_join_still(nas_circuit *t, int a, int b, int c)
+{
+    const circuit_value *v = t->value;
+    assert(v[a].per == v[b].per && v[a].per == v[c].per);
+    circuit_op *op = add_like(t, a, v[a].cols + v[b].cols + v[c].cols);
+    t->value[op->out].still = v[a].cols + v[b].cols;
+    op->a = a;
+    op->b = b;
+    op->c = c;
+    op->forward = join_still_forward;
+    op->backward = join_still_backward;
     return op->out;
 }
 

@@ -25,6 +25,7 @@ typedef struct {
     int per;   /* rows an architecture; 0: fixed */
     int rows;  /* fixed rows */
     int cols;
+    int still;   /* the first columns, through which no gradient flows back */
     bool weight; /* a parameter */
     bool fixed;  /* a parameter that is not trained */
     nas_init init;
@@ -109,8 +110,10 @@ struct nas_work {
     work_list list[NAS_ROWS_COUNT]; /* of the block */
     work_pack (*pack)[2];           /* by value: as it is, transposed */
     uint64_t step;
-    float *packed, *turned, *left, *right; /* buffers of products */
-    size_t packed_cap, turned_cap, left_cap, right_cap;
+    float *packed, *left, *right; /* buffers of products */
+    size_t packed_cap, left_cap, right_cap;
+    work_list live; /* rows with a gradient, of a product at hand */
+    size_t live_cap;
 };
 
 /* Adds an operation and its output value of per rows an architecture (or rows fixed ones). */
@@ -163,6 +166,15 @@ static inline void work_add(float *restrict y, const float *restrict x, float sc
 {
     for (size_t i = 0; i < n; i++)
         y[i] += scale * x[i];
+}
+
+/* Whether a row is zeros: what is made of a gradient that is, is too. */
+static inline bool work_blank(const float *x, size_t n)
+{
+    size_t i = 0;
+    while (i < n && x[i] == 0)
+        i++;
+    return i == n;
 }
 
 static inline float *work_scratch(nas_work *w, const circuit_op *op)

@@ -169,8 +169,8 @@ static int update_start(nas_circuit *t, const op_update *u, int output)
 static int update_embed(nas_circuit *t, const op_update *u, int embed, int forth, int back,
                         nas_rows_of rows)
 {
-    int all = nas_circuit_join(t, nas_circuit_detach(t, embed), nas_circuit_detach(t, forth));
-    int h = nas_circuit_linear_rows(t, nas_circuit_join(t, all, back), u->u1, u->c1, rows);
+    int all = nas_circuit_join_still(t, embed, forth, back);
+    int h = nas_circuit_linear_rows(t, all, u->u1, u->c1, rows);
     h = nas_circuit_linear_rows(t, nas_circuit_relu(t, h), u->u2, u->c2, rows);
     return nas_circuit_sum(t, embed, h, 1, 0.1f, false);
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """naslm bench predictors: splits redone here, figures against scipy, resume, scores from outside."""
-import csv, hashlib, io, os, subprocess, sys, tempfile
+import csv, hashlib, io, os, re, subprocess, sys, tempfile
 
 import h5py
 import numpy as np
@@ -107,6 +107,13 @@ def main():
     ok(all(f"title '{m}'" in script for m in ("ridge", "krr-hamming", "macs", "params")) and
        f"120 {float(ridge[120]['tau_b']):.6f} {float(ridge[120]['tau_b_std']):.6f}" in script and
        "<svg" in open("b.svg").read(400), "naslm plot draws tau against rows with error bars")
+    best_first = sorted((-float(r["tau_b"]), r["method"]) for r in table(naslm(
+        "bench", "predictors", "--table", "t.h5", "--metric", "accuracy", "--methods",
+        "ridge,krr-hamming,macs,params", "--n", 120, "--draws", 3, "-o", "b.h5", "--format", "csv",
+        "--progress", "none").stdout) if r["n"] == "120")
+    titles = re.findall("title '([a-z-]+)'", script)
+    ok(titles == [m for _, m in best_first] and "set xtics (40,120" in script,
+       "the legend reads best first, as the right end does; tics are where measured")
     two = naslm("plot", "b.h5", "b.h5", "-o", "c.svg", status=2)
     ok(two.returncode == 2, "a bench is drawn alone")
 

@@ -51,15 +51,6 @@ const nas_kernels *nas_kernels_choose(nas_err *err)
     return nas_kernels_list[i];
 }
 
-/* Whole cache lines: packed panels are read line by line. */
-static float *alloc_lines(size_t count)
-{
-    void *p = NULL;
-    if (posix_memalign(&p, 64, count * sizeof(float)) != 0)
-        nas_out_of_memory(count * sizeof(float));
-    return p;
-}
-
 static size_t blocks(size_t n, size_t size)
 {
     return (n + size - 1) / size;
@@ -84,7 +75,7 @@ void nas_packed_fill(nas_packed *p, const nas_product *product, size_t k, size_t
     size_t count = blocks(n, NAS_COLUMNS), need = count * block_size(p);
     if (need > p->cap) {
         free(p->data);
-        p->data = alloc_lines(need);
+        p->data = nas_alloc_lines(need * sizeof *p->data);
         p->cap = need;
     }
 #pragma omp parallel for schedule(dynamic) if (k * n > NAS_ALONE)

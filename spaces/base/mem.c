@@ -22,6 +22,15 @@ void *nas_alloc(size_t bytes)
     return p;
 }
 
+void *nas_alloc_lines(size_t bytes)
+{
+    enum { LINE = 64 };
+    void *p = NULL;
+    if (posix_memalign(&p, LINE, bytes ? bytes : 1) != 0)
+        nas_out_of_memory(bytes);
+    return p;
+}
+
 void *nas_zalloc(size_t count, size_t bytes)
 {
     void *p = calloc(count ? count : 1, bytes ? bytes : 1);

@@ -16,7 +16,7 @@ static float *pack_of(nas_work *w, work_pack *p, size_t k, size_t n, nas_view b)
         return p->data;
     p->step = w->step;
     if (!p->data)
-        p->data = nas_alloc(exact->size(k, n) * sizeof *p->data);
+        p->data = nas_alloc_lines(exact->size(k, n) * sizeof *p->data);
     exact->pack(k, n, b, p->data);
     return p->data;
 }
@@ -177,9 +177,15 @@ static void multiply(nas_work *w, const circuit_op *op, shape s, const float *x,
                            (nas_finish){.add = op->c >= 0});
 }
 
+/* Room for need floats; what was there is lost. */
 static float *room(float **buffer, size_t *cap, size_t need)
 {
-    return *buffer = nas_grow(*buffer, cap, need, sizeof **buffer);
+    if (need > *cap) {
+        free(*buffer);
+        *buffer = nas_alloc_lines(need * sizeof **buffer);
+        *cap = need;
+    }
+    return *buffer;
 }
 
 static void linear_forward(nas_work *w, const circuit_op *op)

@@ -233,6 +233,8 @@ static void linear_backward(nas_work *w, const circuit_op *op)
     if (s.list)
         fold(s.list, dy, s.n);
     const work_list *live = live_rows(w, s.list, s.rows, dy, s.n);
+    if (live->n == 0)
+        return;
     if (live->n == s.rows) {
         multiply_back(w, op, s, x, dy, dx, s.k, true);
         return;

@@ -3,8 +3,10 @@
     bench_rlm_peer.py D ENCODER_LAYERS DECODER_LAYERS HEADS FFN ENCODER_VOCAB DECODER_VOCAB
                       INPUT BATCH LENGTH
 
-Prints, for one and two threads, seconds of: the encoder, a greedy decode without a cache (as the
-public library decodes), one with a cache, and a training step. bench_rlm starts it."""
+Prints, in f32 and in bf16 (autocast), for one and two threads, seconds of: a plain product of the
+feed-forward layer's shape, the encoder, a greedy decode without a cache (as the public library
+decodes), one with a cache, and a training step. Its f32 needs OpenBLAS (libopenblas0-pthread);
+Debian's plain libblas is fifty times slower. bench_rlm starts it."""
 import math
 import os
 import sys
@@ -121,12 +123,12 @@ def train(model, optimizer, tokens, shifted, target):
     optimizer.step()
 
 
-def report(what, work):
+def report(kind, what, work):
     work()
     wall, cpu = time.perf_counter(), time.process_time()
     work()
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
-    print(f"  torch {torch.get_num_threads()} threads {what:<20} {wall * 1e3:8.1f} ms wall"
+    print(f"  torch {torch.get_num_threads()} threads {kind} {what:<16} {wall * 1e3:8.1f} ms wall"
           f" {cpu * 1e3:8.1f} ms CPU", flush=True)
 
 
@@ -138,13 +140,17 @@ def main():
     optimizer = torch.optim.AdamW(model.parameters(), 1e-4)
     tokens = torch.randint(vocab, (batch, n))
     shifted, target = torch.randint(out, (batch, length)), torch.randint(out, (batch, length))
-    for threads in (1, 2):
+    a, b = torch.randn(batch * n, d), torch.randn(d, ffn)
+    for kind, threads in (("f32", 1), ("f32", 2), ("bf16", 1), ("bf16", 2)):
         torch.set_num_threads(threads)
-        with torch.no_grad():
-            report("encoder", lambda: model.encode(tokens))
-            report("decode, no cache", lambda: plain_decode(model, tokens, length))
-            report("decode, cache", lambda: cached_decode(model, tokens, length))
-        report("training step", lambda: train(model, optimizer, tokens, shifted, target))
+        x, y = (a.bfloat16(), b.bfloat16()) if kind == "bf16" else (a, b)
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=kind == "bf16"):
+            with torch.no_grad():
+                report(kind, "product", lambda: x @ y)
+                report(kind, "encoder", lambda: model.encode(tokens))
+                report(kind, "decode, no cache", lambda: plain_decode(model, tokens, length))
+                report(kind, "decode, cache", lambda: cached_decode(model, tokens, length))
+            report(kind, "training step", lambda: train(model, optimizer, tokens, shifted, target))
 
 
 main()

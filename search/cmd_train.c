@@ -42,13 +42,15 @@ static const nas_option OPTIONS[] = {
     {"window", 0, "N", "tokens read at most (2048)", NAS_OPTION_U64},
     {"number", 0, "LAYOUT", "tokens of a number (SCI(3,4))", NAS_OPTION_TEXT},
     {"scale", 0, "KIND", "how labels are seen: normal (default), affine, raw", NAS_OPTION_TEXT},
-    {"jitter", 0, "SD", "noise on the scale that labels get (0.1)", NAS_OPTION_REAL},
+    {"jitter", 0, "SD", "noise on the scale that labels get (0.1; taught: 0.02)", NAS_OPTION_REAL},
     {"numbers", 0, "N", "labels of an example at most, 0: all (0)", NAS_OPTION_U64},
     {"fewest", 0, "N", "and at least, each count as often (as --numbers)", NAS_OPTION_U64},
-    {"epochs", 0, "N", "visits of each row (20)", NAS_OPTION_U64},
-    {"batch", 0, "N", "rows an update (32)", NAS_OPTION_U64},
-    {"rate", 0, "R", "highest learning rate (0.001)", NAS_OPTION_REAL},
-    {"decay", 0, "R", "weight decay (0.05)", NAS_OPTION_REAL},
+    {"taught", 0, "N", "learn N neighbours of a table's rows, labelled by what the rows imply",
+     NAS_OPTION_U64},
+    {"epochs", 0, "N", "visits of each row (20; taught: 3)", NAS_OPTION_U64},
+    {"batch", 0, "N", "rows an update (32; taught: 64)", NAS_OPTION_U64},
+    {"rate", 0, "R", "highest learning rate (0.001; taught: 0.002)", NAS_OPTION_REAL},
+    {"decay", 0, "R", "weight decay (0.05; taught: 0.02)", NAS_OPTION_REAL},
     {"dropout", 0, "SHARE", "hidden values left out (0)", NAS_OPTION_REAL},
     {"ranking", 0, "WEIGHT", "of the ranking loss beside that of tokens (0)", NAS_OPTION_REAL},
     {"average", 0, "M", "momentum of averaged weights, 0: none (0)", NAS_OPTION_REAL},
@@ -91,6 +93,12 @@ typedef struct {
     nas_train_config config;
     nas_trainer *trainer;
 } plan;
+
+/* What an option is when it is not given: usually, and where rows are few and taught from. */
+static double usual(const plan *p, double many, double few)
+{
+    return p->data.taught ? few : many;
+}
 
 static uint64_t u64(const plan *p, const char *name, uint64_t fallback)
 {
@@ -222,22 +230,22 @@ static size_t copies_of(const plan *p, size_t rows, uint64_t epochs)
 
 static nas_status make_trainer(plan *p, nas_err *err)
 {
-    uint64_t epochs = u64(p, "epochs", 20);
+    uint64_t epochs = u64(p, "epochs", (uint64_t)usual(p, 20, 3));
+    double jitter = real(p, "jitter", usual(p, 0.1, 0.02));
     size_t rows = nas_corpus_examples(p->corpus), copies = copies_of(p, rows, epochs);
-    const nas_corpus_how how = {copies, real(p, "jitter", 0.1), u64(p, "numbers", 0), p->seed,
-                                u64(p, "fewest", 0)};
+    const nas_corpus_how how = {copies, jitter, u64(p, "numbers", 0), p->seed, u64(p, "fewest", 0)};
     p->batch = nas_corpus_batch(p->corpus, &how);
     p->rlm->numbers = how.numbers;
     p->config = (nas_train_config){
-        .optim = {.rate = real(p, "rate", 1e-3),
+        .optim = {.rate = real(p, "rate", usual(p, 1e-3, 2e-3)),
                   .floor = 0.02,
                   .beta1 = 0.9,
                   .beta2 = 0.95,
                   .epsilon = 1e-8,
-                  .decay = real(p, "decay", 0.05),
+                  .decay = real(p, "decay", usual(p, 0.05, 0.02)),
                   .clip = 1,
                   .average = real(p, "average", 0)},
-        .batch = u64(p, "batch", 32),
+        .batch = u64(p, "batch", (uint64_t)usual(p, 32, 64)),
         .most_rows = 16384,
         .epochs = (epochs + copies - 1) / copies,
         .seed = p->seed,
@@ -266,8 +274,11 @@ static void describe_training(const plan *p)
                     p->config.batch, c->rate);
     nas_bytes_print(&text, "\"decay\": %.17g, \"dropout\": %.17g, \"average\": %.17g, ", c->decay,
                     p->config.dropout, c->average);
-    nas_bytes_print(&text, "\"jitter\": %.17g, \"numbers\": %llu, ", real(p, "jitter", 0.1),
-                    (unsigned long long)u64(p, "numbers", 0));
+    nas_bytes_print(&text, "\"jitter\": %.17g, \"numbers\": %llu, \"fewest\": %llu, ",
+                    real(p, "jitter", usual(p, 0.1, 0.02)),
+                    (unsigned long long)u64(p, "numbers", 0),
+                    (unsigned long long)u64(p, "fewest", 0));
+    nas_bytes_print(&text, "\"taught\": %zu, ", p->data.taught);
     nas_bytes_print(&text, "\"ranking\": %.17g, \"from\": ", real(p, "ranking", 0));
     const char *before = nas_model_meta(p->rlm->model, "provenance");
     nas_bytes_print(&text, "%s}", before ? before : "null");
@@ -359,10 +370,13 @@ static nas_status prepare(plan *p, nas_err *err)
         status = make_model(p, err);
     if (status)
         return status;
-    p->corpus = nas_corpus_new(p->rlm, p->data.n_free > 0);
+    p->corpus = nas_corpus_new(p->rlm, p->data.n_free > 0 &&
+                                           (!p->data.taught || nas_options_has(p->o, "free")));
     status = nas_train_data_fill(&p->data, p->corpus, p->seed, err);
     if (status == NAS_OK)
         status = nas_corpus_fit(p->corpus, nas_options_text(p->o, "scale", "normal"), err);
+    if (status == NAS_OK && p->data.taught)
+        status = nas_train_data_teach(&p->data, p->corpus, p->data.taught, p->seed, err);
     if (status)
         return status;
     if (make_trainer(p, err))
@@ -458,6 +472,10 @@ const nas_command nas_command_train = {
     "paths, active_convs. Rows are split by the digest of their canonical string: see --rows,\n"
     "--hold-out and --draw. In the end the rows that were kept are predicted, and rank\n"
     "correlations printed. A training that was stopped goes on with --resume.\n"
+    "Few rows, fewer than 2,000 in all with --from, are taught from unless '--taught 0' is given:\n"
+    "kernel ridge on the rows, or a mixture of metrics that the model knows, whichever misses "
+    "rows\n"
+    "left out by less, labels their neighbours, and the model learns those too.\n"
     "Any text will do, source code and its memory say: --text reads FILE.csv[.gz], FILE.json or\n"
     "FILE.jsonl (columns: the keys of the first object), and rows are split by the digest of\n"
     "their text. NAME tells apart files whose numbers lie on scales of their own.",

@@ -1,9 +1,13 @@
 #include "search/train_data.h"
 
 #include "surrogate/structure.h"
+#include "surrogate/teach.h"
 
 #include <math.h>
 #include <stdlib.h>
+
+/* Tables with fewer rows to learn are taught from, when a trained model is adapted to them. */
+enum { FEW = 2000 };
 
 /* ---- names ---- */
 
@@ -191,6 +195,9 @@ nas_status nas_train_data_open(nas_train_data *d, const nas_options *o, nas_err 
     for (size_t i = 0; i < d->n_metric && status == NAS_OK; i++)
         if (!table_has(d, d->metric[i]))
             status = nas_fail(err, NAS_USAGE, "no table has the metric '%s'", d->metric[i]);
+    bool few = nas_options_has(o, "from") && d->n_table && !d->n_text && !d->n_space &&
+               nas_train_data_rows(d) < FEW;
+    d->taught = nas_options_u64(o, "taught", few ? NAS_TAUGHT : 0);
     return status;
 }
 
@@ -326,7 +333,7 @@ nas_status nas_train_data_fill(const nas_train_data *d, nas_corpus *corpus, uint
     nas_status status = NAS_OK;
     for (size_t i = 0; i < d->n_table && status == NAS_OK; i++) {
         const nas_train_table *t = &d->table[i];
-        nas_corpus_repeat(corpus, t->part.times);
+        nas_corpus_repeat(corpus, t->part.times * nas_teach_times(t->part.n_train, d->taught));
         status = nas_corpus_add_table(corpus, t->table, t->task, t->part.split.order,
                                       t->part.n_train, err);
     }

@@ -3,13 +3,14 @@
 #include "spaces/base/option.h"
 #include "surrogate/corpus.h"
 #include "surrogate/structure.h"
+#include "surrogate/teach.h"
 #include "surrogate/train.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { VOCAB_TEXTS = 3000, MUTATIONS_MOST = 8 };
+enum { VOCAB_TEXTS = 3000 };
 
 #define READER                                                                                     \
     .sizes = {.d = 96,                                                                             \
@@ -22,13 +23,11 @@ enum { VOCAB_TEXTS = 3000, MUTATIONS_MOST = 8 };
     .reading = {                                                                                   \
         .epochs = 10, .batch = 64, .numbers = 6, .rate = 2e-3, .jitter = 0.03, .decay = 0.05}
 
-static const char *const TEACHERS[] = {"krr-both", "ridge", NULL};
-
 static const nas_rlm_recipe TAUGHT = {
     READER,
-    .labels = {.epochs = 10, .batch = 64, .rate = 2e-3, .jitter = 0.02, .decay = 0.02},
-    .teacher = TEACHERS,
-    .taught = 12000,
+    .labels = {.epochs = 3, .batch = 64, .rate = 2e-3, .jitter = 0.02, .decay = 0.02},
+    .teacher = nas_teachers,
+    .taught = NAS_TAUGHT,
 };
 static const nas_rlm_recipe ALONE = {
     READER,
@@ -142,26 +141,6 @@ static void run_stage(nas_corpus *corpus, const nas_rlm_stage *stage, uint64_t s
     nas_trainer_free(trainer);
 }
 
-/* Adds architectures with value (n, labels->m). */
-static nas_status add_rows(nas_corpus *corpus, const nas_labels *labels, const nas_arch *arch,
-                           const double *value, size_t n, nas_err *err)
-{
-    const nas_schema *schema = &nas_corpus_rlm(corpus)->schema;
-    size_t m = schema->n;
-    double *label = nas_alloc((n * m + 1) * sizeof *label);
-    for (size_t i = 0; i < n * m; i++)
-        label[i] = NAN;
-    for (size_t k = 0; k < labels->m; k++) {
-        size_t at = (size_t)nas_metric_find(schema->metric, m, labels->metric[k].name);
-        for (size_t i = 0; i < n; i++)
-            label[i * m + at] = value[i * labels->m + k];
-    }
-    nas_status status =
-        nas_corpus_add_archs(corpus, labels->space, labels->task, arch, label, n, err);
-    free(label);
-    return status;
-}
-
 static nas_status read_first(nas_rlm *rlm, const nas_labels *labels, const nas_rlm_recipe *recipe,
                              uint64_t seed, nas_err *err)
 {
@@ -176,84 +155,17 @@ static nas_status read_first(nas_rlm *rlm, const nas_labels *labels, const nas_r
     return status;
 }
 
-/* ---- teachers ---- */
-
-/* What one teacher says of n architectures; of each metric it replaces what is in value (n, m) when
- * its spread, the deviation of labelled rows that it had not seen, is below best[metric]. */
-static nas_status ask_teacher(const char *name, const nas_labels *labels, uint64_t seed,
-                              const nas_arch *arch, size_t n, double *best, double *value,
-                              nas_err *err)
-{
-    size_t m = labels->m;
-    nas_predictor p = {0};
-    const nas_predictor_type *type = nas_predictor_need(name, err);
-    double *mean = nas_alloc((2 * n * m + 1) * sizeof *mean), *spread = mean + n * m;
-    if (type && nas_predictor_fit(&p, type, labels, seed, err) == NAS_OK)
-        nas_predictor_predict(&p, arch, n, mean, spread, err);
-    for (size_t k = 0; k < m && err->code == NAS_OK; k++) {
-        double sum = 0;
-        for (size_t i = 0; i < n; i++)
-            sum += spread[i * m + k];
-        if (sum >= best[k])
-            continue;
-        best[k] = sum;
-        for (size_t i = 0; i < n; i++)
-            value[i * m + k] = mean[i * m + k];
-    }
-    nas_predictor_clear(&p);
-    free(mean);
-    return err->code;
-}
-
-/* An architecture some mutations away from a labelled row: random draws may be unlike what is
- * measured (random cells of nb101 are mostly small). */
-static void draw_taught(const nas_labels *labels, size_t i, nas_rng *rng, nas_arch *arch)
-{
-    *arch = labels->arch[i % labels->n];
-    for (uint64_t steps = 1 + nas_rng_below(rng, MUTATIONS_MOST); steps > 0; steps--) {
-        nas_arch from = *arch;
-        nas_space_mutate(labels->space, rng, &from, arch);
-    }
-}
-
-/* Architectures with labels of each metric's best teacher. */
-static nas_status add_taught(nas_corpus *corpus, const nas_labels *labels,
-                             const nas_rlm_recipe *recipe, uint64_t seed, nas_err *err)
-{
-    size_t n = recipe->taught, m = labels->m;
-    nas_rng root = nas_rng_seed(seed), draw = nas_rng_child(&root, "taught", 0);
-    nas_arch *arch = nas_alloc((n + 1) * sizeof *arch);
-    double *value = nas_zalloc(n * m + 1, sizeof *value), *best = nas_alloc(m * sizeof *best);
-    for (size_t i = 0; i < n; i++) {
-        nas_rng rng = nas_rng_child(&draw, "architecture", i);
-        draw_taught(labels, i, &rng, &arch[i]);
-    }
-    for (size_t k = 0; k < m; k++)
-        best[k] = INFINITY;
-    nas_status status = NAS_OK;
-    for (size_t t = 0; status == NAS_OK && recipe->teacher[t]; t++)
-        status = ask_teacher(recipe->teacher[t], labels, seed, arch, n, best, value, err);
-    if (status == NAS_OK)
-        status = add_rows(corpus, labels, arch, value, n, err);
-    free(arch);
-    free(value);
-    free(best);
-    return status;
-}
-
-/* The labelled rows count as much as an eighth of the taught ones. */
 static nas_status learn(nas_rlm *rlm, const nas_labels *labels, const nas_rlm_recipe *recipe,
                         uint64_t seed, nas_err *err)
 {
     nas_corpus *corpus = nas_corpus_new(rlm, false);
-    size_t times = recipe->teacher ? recipe->taught / (8 * labels->n) : 1;
-    nas_corpus_repeat(corpus, times ? times : 1);
-    nas_status status = add_rows(corpus, labels, labels->arch, labels->value, labels->n, err);
-    if (status == NAS_OK) /* the scale is that of the labels, not of guesses */
+    nas_corpus_repeat(corpus, recipe->teacher ? nas_teach_times(labels->n, recipe->taught) : 1);
+    nas_status status = nas_teach_rows(corpus, labels, labels->arch, labels->value, labels->n, err);
+    if (status == NAS_OK)
         status = nas_corpus_fit(corpus, "normal", err);
     nas_corpus_repeat(corpus, 1);
     if (status == NAS_OK && recipe->teacher)
-        status = add_taught(corpus, labels, recipe, seed, err);
+        status = nas_teach(corpus, labels, recipe->teacher, recipe->taught, seed, err);
     if (status == NAS_OK)
         run_stage(corpus, &recipe->labels, seed);
     nas_corpus_free(corpus);

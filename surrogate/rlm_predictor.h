@@ -4,10 +4,8 @@
  *     const nas_predictor_type mine = nas_predictor_rlm_with(&recipe);   // or nas_predictor_rlm
  *     status = nas_predictor_fit(&p, &mine, &labels, seed, &err);
  *
- * With teachers it learns more than the labelled rows: other predictors, fitted on the same rows,
- * label architectures near those rows (knowledge distillation: Hinton et al., 2015).
- * What it then says still comes from its own reading of a text alone. The recipe is what was found
- * by measurement; another one makes another predictor. */
+ * With teachers it learns more than the labelled rows (teach.h). The recipe is what was found by
+ * measurement; another one makes another predictor. */
 #ifndef NAS_SURROGATE_RLM_PREDICTOR_H
 #define NAS_SURROGATE_RLM_PREDICTOR_H
 

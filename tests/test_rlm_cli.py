@@ -150,10 +150,20 @@ def search_asks_the_model():
 
 
 @case
+def ten_rows_are_enough_where_the_model_knows_something_alike():
+    table("few", lambda a: 3 + 0.1 * (5 * a.count("1") + a.count("2")), 300, "latency:few")
+    out, err = naslm("train", "--from", "m.safetensors", "--table", "few.h5", "--rows", 10, "--taught", 2000,
+                     "--epochs", 3, "--seed", 1, "--progress", "none", "--format", "csv", "-o",
+                     "few.safetensors")
+    assert "2010 rows" in err, err
+    assert float(next(csv.DictReader(io.StringIO(out)))["tau_b"]) > 0.6, out
+
+
+@case
 def from_adds_a_metric():
     table("mine", lambda a: 1 + a.count("2"), 200, "latency:mine")
     out, _ = naslm("train", "--from", "m.safetensors", "--table", "mine.h5", "--free", "none",
-                   "--epochs", 3, "--rows", 150, "--seed", 2, "--progress", "none", "-o",
+                   "--taught", 0, "--epochs", 3, "--rows", 150, "--seed", 2, "--progress", "none", "-o",
                    "tuned.safetensors", "--format", "csv")
     assert "latency:mine" in out, out
     both, _ = naslm("predict", "-m", "tuned.safetensors", "-s", "nbmacro", "--format", "csv",

@@ -1,0 +1,71 @@
+/* Teaching from the tables of 'naslm train': their rows as labels for the teachers. */
+#include "search/train_data.h"
+#include "surrogate/teach.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* Columns of the table that are learned, as metrics of the labels. */
+static size_t choose(const nas_train_table *from, const nas_schema *schema, nas_metric *metric,
+                     size_t *column)
+{
+    size_t m = 0;
+    for (size_t k = 0; k < from->table->n_metric; k++)
+        if (nas_metric_find(schema->metric, schema->n, from->table->metric[k].name) >= 0) {
+            metric[m] = from->table->metric[k];
+            column[m++] = k;
+        }
+    return m;
+}
+
+static nas_status teach_table(const nas_train_table *from, nas_corpus *corpus, size_t n,
+                              uint64_t seed, nas_err *err)
+{
+    const nas_table *table = from->table;
+    size_t rows = from->part.n_train, *column = nas_alloc((table->n_metric + 1) * sizeof *column);
+    nas_metric *metric = nas_alloc((table->n_metric + 1) * sizeof *metric);
+    size_t m = choose(from, &nas_corpus_rlm(corpus)->schema, metric, column);
+    nas_arch *arch = nas_alloc((rows + 1) * sizeof *arch);
+    double *value = nas_alloc((rows * m + 1) * sizeof *value);
+    nas_bytes text = {0};
+    for (size_t i = 0; i < rows && err->code == NAS_OK; i++) {
+        uint32_t row = from->part.split.order[i];
+        nas_space_parse(table->space, nas_table_arch(table, row, &text), &arch[i], err);
+        for (size_t k = 0; k < m; k++)
+            value[i * m + k] = nas_table_value(table, row, column[k]);
+    }
+    const nas_labels labels = {.space = table->space,
+                               .task = from->task,
+                               .arch = arch,
+                               .n = rows,
+                               .metric = metric,
+                               .m = m,
+                               .value = value};
+    if (err->code == NAS_OK && m > 0)
+        nas_teach(corpus, &labels, nas_teachers, n, seed, err);
+    nas_bytes_clear(&text);
+    free(column);
+    free(metric);
+    free(arch);
+    free(value);
+    return err->code;
+}
+
+nas_status nas_train_data_teach(const nas_train_data *d, nas_corpus *corpus, size_t n,
+                                uint64_t seed, nas_err *err)
+{
+    nas_status status = NAS_OK;
+    for (size_t i = 0; i < d->n_table && status == NAS_OK; i++)
+        status = teach_table(&d->table[i], corpus, n, seed, err);
+    return status;
+}
+
+size_t nas_train_data_rows(const nas_train_data *d)
+{
+    size_t rows = 0;
+    for (size_t i = 0; i < d->n_table; i++)
+        rows += d->table[i].part.n_train;
+    for (size_t i = 0; i < d->n_text; i++)
+        rows += d->text[i].part.n_train;
+    return rows;
+}

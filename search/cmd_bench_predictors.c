@@ -1,6 +1,7 @@
 /* naslm bench predictors: options, the file that is continued, and the report. */
 #include "search/bench_predictors.h"
 #include "search/cmd_bench.h"
+#include "surrogate/known.h"
 #include "surrogate/rlm_predictor.h"
 
 #include <stdio.h>
@@ -23,6 +24,7 @@ typedef struct {
     nas_bench_run run;
     const char *path;  /* of the file or NULL */
     const char *start; /* of the model that language models start from, or NULL */
+    nas_rlm *rlm;      /* that model, for what it knows itself */
     bool plain;        /* progress */
     time_t saved;
 } command;
@@ -50,9 +52,22 @@ static nas_status add_method(command *c, nas_bench_method m, const char *name, n
     return NAS_OK;
 }
 
+static nas_status add_known(command *c, nas_err *err)
+{
+    size_t k = c->plan.n_method;
+    if (!c->start)
+        return nas_fail(err, NAS_USAGE, "method 'known' needs option '--start'");
+    if (!c->rlm && !(c->rlm = nas_rlm_load(c->start, err)))
+        return err->code;
+    c->type[k] = nas_predictor_known(c->rlm);
+    return add_method(c, (nas_bench_method){.type = &c->type[k]}, c->type[k].name, err);
+}
+
 static nas_status add_named(command *c, const char *name, nas_err *err)
 {
     nas_bench_method m = {0};
+    if (!strcmp(name, "known") && c->plan.n_method < METHODS_MOST)
+        return add_known(c, err);
     if (!strncmp(name, "table:", 6)) {
         if (!c->proxies)
             return nas_fail(err, NAS_USAGE, "method '%s' needs option '--proxies'", name);
@@ -317,6 +332,7 @@ static void clear(command *c)
     nas_foreign_free(c->foreign, c->n_foreign);
     free(c->foreign_name);
     nas_table_close(c->proxies);
+    nas_rlm_free(c->rlm);
     nas_table_close(c->table);
     free(c);
 }

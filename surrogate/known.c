@@ -165,7 +165,8 @@ static void *fit(const nas_predictor_type *type, const nas_labels *labels, uint6
     double *gram = nas_alloc((p * (p + 3) + 1) * sizeof *gram);
     (void)seed;
     if (p == 0)
-        nas_fail(err, NAS_FAILED, "the model has measured no other metric of %s", labels->space->name);
+        nas_fail(err, NAS_FAILED, "the model has measured no other metric of %s",
+                 labels->space->name);
     for (size_t k = 0; k < p && err->code == NAS_OK; k++)
         ask(s, k, labels->arch, n, x, err);
     for (size_t k = 0; k < s->m && err->code == NAS_OK; k++) {
@@ -207,12 +208,22 @@ static nas_status predict(const void *pointer, const nas_arch *arch, size_t n, d
     return err->code;
 }
 
+static size_t parameters(const void *pointer)
+{
+    const state *s = pointer;
+    size_t count = s->m;
+    for (size_t i = 0; i < s->m * s->n_known; i++)
+        count += s->weight[i] > 0;
+    return count;
+}
+
 nas_predictor_type nas_predictor_known(const nas_rlm *rlm)
 {
     return (nas_predictor_type){.name = "known",
                                 .title = "a mixture of what a trained model knows",
                                 .fit = fit,
                                 .predict = predict,
+                                .parameters = parameters,
                                 .free = free_state,
                                 .data = rlm};
 }

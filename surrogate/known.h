@@ -16,8 +16,8 @@
 /* The type keeps the pointer. Its fit fails (NAS_FAILED) when the model has measured no metric
  * there; its spread is the deviation of rows left out. It cannot be saved. */
 nas_predictor_type nas_predictor_known(const nas_rlm *rlm);
-/* The metrics it may use, as rows of the schema: those with measured labels for that space and task,
- * without the labels' own. metric (schema.n) may be NULL; returns how many. */
+/* The metrics it may use, as rows of the schema: those with measured labels for that space and
+ * task, without the labels' own. metric (schema.n) may be NULL; returns how many. */
 size_t nas_known_metrics(const nas_rlm *rlm, const nas_labels *labels, size_t *metric);
 
 #endif

@@ -17,7 +17,9 @@
     {"setting", 0, "S", "predictors: scratch (default), transfer or all", NAS_OPTION_TEXT},        \
     {"predictions", 0, "FILE.csv", "predictors: arch and a column a method; n and draw optional",  \
      NAS_OPTION_TEXT},                                                                             \
-    {"start", 0, "MODEL", "predictors: a model that can read, where rlm begins", NAS_OPTION_TEXT}, \
+    {"start", 0, "MODEL", "predictors: a model that can read, where rlm begins; method 'known': a " \
+     "mixture of what it knows",                                                                   \
+     NAS_OPTION_TEXT},                                                                             \
     {"proxies", 0, "T.h5", "predictors: table of scores for table:COL", NAS_OPTION_TEXT},          \
     {"against", 0, "METHOD", "predictors: paired 90 % interval of tau-b less METHOD's",            \
      NAS_OPTION_TEXT},                                                                             \

@@ -157,6 +157,13 @@ def ten_rows_are_enough_where_the_model_knows_something_alike():
                      "few.safetensors")
     assert "2010 rows" in err, err
     assert float(next(csv.DictReader(io.StringIO(out)))["tau_b"]) > 0.6, out
+    alike = ["bench", "predictors", "--table", "few.h5", "--metric", "latency:few", "--methods", "known",
+             "--n", 10, "--draws", 2, "--format", "csv"]
+    out, _ = naslm(*alike, "--start", "m.safetensors")
+    assert float(next(csv.DictReader(io.StringIO(out)))["tau_b"]) > 0.6, out
+    refused("method 'known' needs option '--start'", *alike)
+    refused("measured no other metric", "bench", "predictors", "--table", "macro.h5", "--metric", "accuracy",
+            "--methods", "known", "--n", 10, "--start", "m.safetensors", code=1)
 
 
 @case

@@ -5,13 +5,22 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Columns of the table that are learned, as metrics of the labels. */
+static bool has_value(const nas_train_table *from, size_t column)
+{
+    for (size_t i = 0; i < from->part.n_train; i++)
+        if (isfinite(nas_table_value(from->table, from->part.split.order[i], column)))
+            return true;
+    return false;
+}
+
+/* Columns of the table that are learned and have a value, as metrics of the labels. */
 static size_t choose(const nas_train_table *from, const nas_schema *schema, nas_metric *metric,
                      size_t *column)
 {
     size_t m = 0;
     for (size_t k = 0; k < from->table->n_metric; k++)
-        if (nas_metric_find(schema->metric, schema->n, from->table->metric[k].name) >= 0) {
+        if (nas_metric_find(schema->metric, schema->n, from->table->metric[k].name) >= 0 &&
+            has_value(from, k)) {
             metric[m] = from->table->metric[k];
             column[m++] = k;
         }

@@ -167,6 +167,18 @@ def ten_rows_are_enough_where_the_model_knows_something_alike():
 
 
 @case
+def a_metric_without_values_is_not_taught():
+    with open("gap.csv", "w") as file:
+        file.write("arch,y,z\n" + "".join(f"{a},{a.count('1')},\n" for a in archs[:40]))
+    naslm("table", "import", "-s", "nbmacro", "gap.csv", "--arch", "arch", "--metric", "latency:y=y",
+          "--metric", "latency:z=z", "-o", "gap.h5")
+    out, _ = naslm("train", "--from", "m.safetensors", "--table", "gap.h5", "--rows", 20, "--taught", 100,
+                   "--epochs", 1, "--progress", "none", "--seed", 1, "--format", "csv", "-o",
+                   "gap.safetensors")
+    assert "latency:y" in out and "latency:z" not in out, out
+
+
+@case
 def from_adds_a_metric():
     table("mine", lambda a: 1 + a.count("2"), 200, "latency:mine")
     out, _ = naslm("train", "--from", "m.safetensors", "--table", "mine.h5", "--free", "none",

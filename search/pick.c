@@ -1,7 +1,6 @@
 #include "search/pick.h"
 
 #include "results/front.h"
-#include "results/hypervolume.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -41,42 +40,20 @@ void nas_pick_by_order(const nas_member *member, size_t n, size_t m, size_t *ord
     free(rank);
 }
 
-/* ---- by volume ---- */
-
-/* The volume that x adds to a front (n, m), by what the front leaves of x's box. room: (n, m). */
-static double added_volume(const double *front, size_t n, size_t m, const double *x,
-                           const double *reference, double *room)
-{
-    double box = 1, rest = 0;
-    for (size_t k = 0; k < m; k++)
-        box *= fmax(reference[k] - x[k], 0);
-    if (box <= 0)
-        return 0;
-    for (size_t i = 0; i < n; i++) {
-        bool covers = true;
-        for (size_t k = 0; k < m; k++) {
-            room[i * m + k] = fmax(front[i * m + k], x[k]);
-            covers &= front[i * m + k] <= x[k];
-        }
-        if (covers)
-            return 0;
-    }
-    return nas_hypervolume(room, n, m, reference, &rest, NULL) == NAS_OK ? box - rest : 0;
-}
+/* ---- by direction ---- */
 
 static bool counts(const nas_member *member)
 {
     return !member->failed && !(member->violation > 0) && !isnan(member->violation);
 }
 
-/* The worst values of the front of rows and candidates that count, and a little beyond. False:
+/* The range of the front of rows and candidates that count, its upper end a little beyond. False:
  * none counts. */
-static bool find_reference(const nas_member *row, size_t rows, const nas_member *candidate,
-                           size_t candidates, size_t m, double *reference)
+static bool find_range(const nas_member *row, size_t rows, const nas_member *candidate,
+                       size_t candidates, size_t m, double *low, double *high)
 {
     size_t n = 0;
     double *point = nas_alloc((rows + candidates + 1) * m * sizeof *point);
-    double low[NAS_OBJECTIVE_MOST];
     uint32_t *rank = nas_alloc((rows + candidates + 1) * sizeof *rank);
     for (size_t i = 0; i < rows + candidates; i++) {
         const nas_member *member = i < rows ? &row[i] : &candidate[i - rows];
@@ -89,66 +66,63 @@ static bool find_reference(const nas_member *row, size_t rows, const nas_member 
     bool any = n > 0 && nas_front_sort(point, n, m, 1, rank, NULL) == NAS_OK;
     for (size_t k = 0; k < m; k++) {
         low[k] = INFINITY;
-        reference[k] = -INFINITY;
+        high[k] = -INFINITY;
         for (size_t i = 0; i < n && any; i++)
             if (rank[i] == 0) {
                 low[k] = fmin(low[k], point[i * m + k]);
-                reference[k] = fmax(reference[k], point[i * m + k]);
+                high[k] = fmax(high[k], point[i * m + k]);
             }
-        reference[k] += 0.01 * (reference[k] - low[k]);
+        high[k] += 0.01 * (high[k] - low[k]);
     }
     free(rank);
     free(point);
     return any;
 }
 
-/* The points (m) of the rows that nothing dominates; returns how many. */
-static size_t find_front(const nas_member *row, size_t rows, size_t m, double *front)
+/* weight (m): 1 / (range * direction), so that a difference from the reference becomes a share of
+ * the way along the direction. */
+static void draw_direction(nas_rng *rng, const double *low, const double *high, size_t m,
+                           double *weight)
 {
-    uint32_t *rank = nas_alloc((rows + 1) * sizeof *rank);
-    size_t n = 0;
-    nas_member_ranks(row, rows, m, rank);
-    for (size_t i = 0; i < rows; i++)
-        if (rank[i] == 0 && counts(&row[i]))
-            memcpy(front + m * n++, row[i].f, m * sizeof *front);
-    free(rank);
-    return n;
+    for (size_t k = 0; k < m; k++) {
+        double range = high[k] - low[k];
+        weight[k] = 1 / ((range > 0 ? range : 1) * fmax(fabs(nas_rng_normal(rng)), 1e-9));
+    }
 }
 
-size_t nas_pick_by_volume(const nas_member *row, size_t rows, const nas_member *candidate,
-                          size_t candidates, size_t m, size_t most, size_t *order)
+static double along(const nas_member *member, size_t m, const double *high, const double *weight)
 {
-    size_t picked = 0;
-    double reference[NAS_OBJECTIVE_MOST];
-    if (!find_reference(row, rows, candidate, candidates, m, reference))
+    double least = INFINITY;
+    for (size_t k = 0; k < m; k++)
+        least = fmin(least, (high[k] - member->f[k]) * weight[k]);
+    return least;
+}
+
+size_t nas_pick_by_direction(const nas_member *row, size_t rows, const nas_member *candidate,
+                             size_t candidates, size_t m, size_t most, nas_rng *rng, size_t *order)
+{
+    size_t picked = 0, left = 0;
+    double low[NAS_OBJECTIVE_MOST], high[NAS_OBJECTIVE_MOST], weight[NAS_OBJECTIVE_MOST];
+    if (!find_range(row, rows, candidate, candidates, m, low, high))
         return 0;
-    double *front = nas_alloc((rows + most + 1) * m * sizeof *front);
-    double *room = nas_alloc((rows + most + 1) * m * sizeof *room);
-    double *gain = nas_zalloc(candidates + 1, sizeof *gain);
-    size_t *fresh = nas_zalloc(candidates + 1, sizeof *fresh); /* picks that gain knows of */
-    size_t n = find_front(row, rows, m, front);
+    size_t *at = nas_alloc((candidates + 1) * sizeof *at); /* [left] not yet taken */
     for (size_t i = 0; i < candidates; i++)
         if (counts(&candidate[i]))
-            gain[i] = added_volume(front, n, m, candidate[i].f, reference, room);
-    while (picked < most) {
+            at[left++] = i;
+    for (; picked < most && left > 0; left--) {
         size_t best = 0;
-        for (size_t i = 1; i < candidates; i++)
-            if (gain[i] > gain[best])
+        double value = -INFINITY;
+        draw_direction(rng, low, high, m, weight);
+        for (size_t i = 0; i < left; i++) {
+            double next = along(&candidate[at[i]], m, high, weight);
+            if (next > value) {
                 best = i;
-        if (!(gain[best] > 0))
-            break;
-        if (fresh[best] < picked) { /* gains only shrink: it may still be the largest */
-            gain[best] = added_volume(front, n, m, candidate[best].f, reference, room);
-            fresh[best] = picked;
-            continue;
+                value = next;
+            }
         }
-        memcpy(front + m * n++, candidate[best].f, m * sizeof *front);
-        gain[best] = 0;
-        order[picked++] = best;
+        order[picked++] = at[best];
+        memmove(at + best, at + best + 1, (left - best - 1) * sizeof *at);
     }
-    free(fresh);
-    free(gain);
-    free(room);
-    free(front);
+    free(at);
     return picked;
 }

@@ -3,13 +3,15 @@
  * small, else random draws and mutants of the best, then mutants of what looks best. The most
  * promising ones are proposed until enough new rows are there to fit again.
  *
- * One objective: the best predicted value. Several: the predicted volume that a candidate adds to
- * the front of the evaluated rows and of the proposals before it, so that proposals spread along
- * the front. Constraints hold for predicted values as they do for measured ones. All follows from
- * the rows and the run's seed; a row without numbers teaches nothing. */
+ * One objective: the best predicted value. Several: the best along random directions (pick.h), so
+ * that proposals spread along the predicted front; a network whose output its input does not reach
+ * has learned nothing, is not proposed and does not count for the range of the front. Constraints
+ * hold for predicted values as they do for measured ones. All follows from the rows and the run's
+ * seed; a row without numbers teaches nothing. */
 #include "search/pick.h"
 #include "search/searcher.h"
 #include "surrogate/predictor.h"
+#include "surrogate/signal.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -17,14 +19,13 @@
 enum { BATCH, GROWTH, POOL, WHOLE, EXPLORE, RANDOM, PREDICTOR };
 
 enum {
-    ROUNDS = 3,            /* of mutants of what looks best */
-    LIST = 256,            /* proposals of one fit, at most */
-    PICKED = 64,           /* of which so many take those before them into account */
-    ROWS_MOST = 250,       /* that a predictor is fitted to */
-    ELITE = 30,            /* parents of mutants */
-    SCREENED = 2000,       /* of a whole space, the best are looked at again until there */
-    SCREEN_TENTHS = 5,     /* are so many tenths more rows */
-    VOLUME_OBJECTIVES = 4, /* with more of them volumes are too dear */
+    ROUNDS = 3,        /* of mutants of what looks best */
+    LIST = 256,        /* proposals of one fit, at most */
+    PICKED = 64,       /* of which so many are along directions */
+    ROWS_MOST = 250,   /* that a predictor is fitted to */
+    ELITE = 30,        /* parents of mutants */
+    SCREENED = 2000,   /* of a whole space, the best are looked at again until there */
+    SCREEN_TENTHS = 5, /* are so many tenths more rows */
 };
 
 typedef struct {
@@ -33,7 +34,8 @@ typedef struct {
     nas_member *row; /* [n] told */
     double *value;   /* (n, metrics) */
     nas_arch_set known;
-    nas_memo memo; /* of what the predictor reads */
+    nas_memo memo;  /* of what the predictor reads */
+    nas_memo alive; /* bool: the input reaches the output */
     size_t n, row_cap, value_cap;
     size_t fitted;             /* rows at the last fit; 0: none */
     nas_arch *screen;          /* [n_screen] what is left of a whole space */
@@ -57,11 +59,40 @@ static void close(void *state)
     guided *g = state;
     nas_arch_set_clear(&g->known);
     nas_memo_clear(&g->memo);
+    nas_memo_clear(&g->alive);
     free(g->row);
     free(g->value);
     free(g->list);
     free(g->screen);
     free(g);
+}
+
+/* ---- what counts ---- */
+
+static size_t read_alive(const void *context, const nas_arch *arch, void *out)
+{
+    const nas_search_setup *s = context;
+    nas_signal signal = {0};
+    nas_graph *graph = nas_space_build(s->space, arch, s->task);
+    const nas_graph *flat = nas_graph_flat(graph, NULL);
+    if (flat)
+        nas_signal_of(flat, &signal);
+    nas_graph_free(graph);
+    *(bool *)out = signal.energy > 0;
+    return sizeof(bool);
+}
+
+/* With several objectives the cheapest networks are on the front whatever they learn: those that
+ * are cut in two fail. */
+static void fail_cut(guided *g, nas_member *member, const nas_arch *arch, size_t n)
+{
+    if (g->setup.m == 1)
+        return;
+    const bool **alive = nas_alloc((n + 1) * sizeof *alive);
+    nas_memo_read(&g->alive, arch, n, read_alive, &g->setup, sizeof(bool), (const void **)alive);
+    for (size_t i = 0; i < n; i++)
+        member[i].failed |= !*alive[i];
+    free(alive);
 }
 
 /* ---- what is learned from ---- */
@@ -171,7 +202,7 @@ static void breed(const guided *g, nas_rng *rng, pool *p, const nas_member *from
 }
 
 /* Fills the members from `begin` on with what is predicted. Returns false where that fails. */
-static bool predict(const guided *g, const nas_predictor *predictor, pool *p, size_t begin)
+static bool predict(guided *g, const nas_predictor *predictor, pool *p, size_t begin)
 {
     const nas_search_setup *s = &g->setup;
     size_t n = p->n - begin;
@@ -192,6 +223,7 @@ static bool predict(const guided *g, const nas_predictor *predictor, pool *p, si
             member->failed |= (bool)isnan(member->f[k]);
         }
     }
+    fail_cut(g, p->member + begin, arch, n);
     free(spread);
     free(mean);
     free(arch);
@@ -266,16 +298,17 @@ static bool fill_pool(guided *g, const nas_predictor *predictor, nas_rng *rng, p
 
 /* ---- the proposals ---- */
 
-static void make_list(guided *g, const pool *p)
+static void make_list(guided *g, nas_rng *rng, const pool *p)
 {
     size_t *order = nas_alloc((PICKED + p->n + 1) * sizeof *order), picked = 0;
     bool *taken = nas_zalloc(p->n + 1, sizeof *taken);
     g->listed = g->next = 0;
-    if (g->setup.m > 1 && g->setup.m <= VOLUME_OBJECTIVES && p->n > 0)
-        picked = nas_pick_by_volume(g->row, g->n, p->member, p->n, g->setup.m, PICKED, order);
+    if (g->setup.m > 1)
+        picked =
+            nas_pick_by_direction(g->row, g->n, p->member, p->n, g->setup.m, PICKED, rng, order);
     nas_pick_by_order(p->member, p->n, g->setup.m, order + picked);
     for (size_t i = 0; i < picked + p->n && g->listed < LIST; i++)
-        if (!taken[order[i]]) {
+        if (!taken[order[i]] && !p->member[order[i]].failed) {
             taken[order[i]] = true;
             g->list[g->listed++] = p->member[order[i]];
         }
@@ -291,7 +324,7 @@ static void learn(guided *g)
     g->fitted = g->n;
     g->listed = g->next = 0;
     if (fit(g, &predictor) && fill_pool(g, &predictor, &rng, &p))
-        make_list(g, &p);
+        make_list(g, &rng, &p);
     nas_predictor_clear(&predictor);
     nas_arch_set_clear(&p.seen);
     free(p.member);
@@ -334,6 +367,7 @@ static void tell(void *state, const nas_member *members, size_t n)
         g->row[g->n] = members[i];
         memcpy(g->value + g->n * metrics, members[i].value, metrics * sizeof *g->value);
         nas_arch_set_add(&g->known, &members[i].arch, NULL);
+        fail_cut(g, &g->row[g->n], &members[i].arch, 1);
     }
 }
 
@@ -349,7 +383,7 @@ static const nas_searcher_option OPTIONS[] = {
     [POOL] = {"pool", 500, 2, 1e6, "candidates of a round where the space is large", .whole = true},
     [WHOLE] = {"whole", 20000, 0, 1e6, "a space of so many strings is the pool itself",
                .whole = true},
-    [EXPLORE] = {"explore", 1, -10, 10, "spreads by which predictions are better than their mean"},
+    [EXPLORE] = {"explore", 0, -10, 10, "spreads by which predictions are better than their mean"},
     [RANDOM] = {"random", 0, 0, 1, "chance of a random proposal"},
     [PREDICTOR] = {.name = "predictor",
                    .fallback_name = "krr-both",

@@ -68,7 +68,7 @@ def a_guided_search_needs_a_fraction_of_the_queries():
     assert mean(rows, "guided", "best", 50) >= 91.0
     rows = bench(*sources(), "--objectives", "max:accuracy,min:latency:raspi4", "--seeds", 3, "--at",
                  "100", "--searcher", "guided")
-    assert mean(rows, "guided", "share", 100) >= .93  # nsga2: .949 at 200
+    assert mean(rows, "guided", "share", 100) >= .945  # nsga2: .949 at 200
 
 
 @case

@@ -157,6 +157,27 @@ def the_seed_decides():
     assert read("chosen.h5") == read("again.h5")
 
 
+def cut(arch):
+    """Whether a cell of nb201 leads nowhere: no path of operators other than none."""
+    there = [True, False, False, False]
+    for target, edges in enumerate(arch.split("+"), 1):
+        for edge in edges.strip("|").split("|"):
+            name, source = edge.split("~")
+            there[target] |= name != "none" and there[int(source)]
+    return not there[3]
+
+
+@case
+def a_guided_search_never_proposes_a_network_cut_in_two():
+    naslm("search", "-s", "nb201", "--objectives", "min:params,min:macs", "--from", "cost",
+          "--searcher", "guided", "--budget", 80, "--seed", 2, "-o", "cut.h5")
+    import h5py
+    with h5py.File("cut.h5") as file:
+        archs = [row["arch"].decode() for row in file["evaluations"][20:]]
+    assert len(archs) == 60 and not any(map(cut, archs)), archs
+    assert cut("|nor_conv_3x3~0|+|none~0|none~1|+|none~0|none~1|skip_connect~2|")  # the check can fail
+
+
 @case
 def a_run_killed_at_any_time_ends_with_the_same_bytes():
     for searcher in SEARCHERS:

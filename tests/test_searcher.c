@@ -1,5 +1,4 @@
 /* search/searcher: constrained ranks against brute force, and searchers that are told the worst. */
-#include "results/hypervolume.h"
 #include "search/pick.h"
 #include "search/searcher.h"
 
@@ -248,59 +247,68 @@ static void test_archive(void **state)
     }
 }
 
-/* Each pick by volume against the hypervolume of every choice there was. */
-static void test_pick_by_volume(void **state)
+/* All that count are picked in the end and nothing else; none comes before one that is better in
+ * every objective. */
+static void test_pick_by_direction(void **state)
 {
     (void)state;
     nas_rng rng = nas_rng_seed(4);
     const nas_space *toy = nas_space_find("toy");
     for (int round = 0; round < 300; round++) {
-        enum { ROWS = 8, N = 15, M = 3, PICKS = 5 };
+        enum { ROWS = 8, N = 15 };
         nas_member row[ROWS], candidate[N];
-        double point[ROWS + PICKS + 1][M], reference[M], volume;
-        size_t m = 2 + nas_rng_below(&rng, 2), n = 0, order[N];
-        for (size_t k = 0; k < M; k++)
-            reference[k] = 2 + 0.01 * 4; /* the corners below make the front span -2 to 2 */
+        size_t m = 1 + nas_rng_below(&rng, 4), order[N], counting = 0;
+        bool taken[N] = {false};
         for (size_t i = 0; i < ROWS + N; i++) {
             nas_member *member = i < ROWS ? &row[i] : &candidate[i - ROWS];
             *member = random_member(&rng, (int64_t)i, m, toy);
-            for (size_t k = 0; k < m; k++) /* no zeros: corners stay on the front */
-                member->f[k] = i < m ? (k == i ? -2 : 2) : -1.9 + 3.8 * nas_rng_unit(&rng);
-            if (i < m)
-                member->failed = false, member->violation = 0;
+            counting += i >= ROWS && !member->failed && member->violation == 0;
         }
-        size_t picks = nas_pick_by_volume(row, ROWS, candidate, N, m, PICKS, order);
-        for (size_t i = 0; i < ROWS; i++)
-            if (!row[i].failed && row[i].violation == 0)
-                memcpy((double *)point + n++ * m, row[i].f, m * sizeof(double));
-        for (size_t p = 0; p <= PICKS; p++) {
-            double best = -1, taken = -1, before;
-            nas_hypervolume((double *)point, n, m, reference, &before, NULL);
+        size_t picks = nas_pick_by_direction(row, ROWS, candidate, N, m, N, &rng, order);
+        assert_true(picks == counting || picks == 0); /* 0: no number is finite */
+        for (size_t p = 0; p < picks; p++) {
+            const nas_member *pick = &candidate[order[p]];
+            assert_true(!taken[order[p]] && !pick->failed && pick->violation == 0);
+            taken[order[p]] = true;
             for (size_t i = 0; i < N; i++) {
-                if (candidate[i].failed || candidate[i].violation != 0)
-                    continue;
-                memcpy((double *)point + n * m, candidate[i].f, m * sizeof(double));
-                nas_hypervolume((double *)point, n + 1, m, reference, &volume, NULL);
-                best = fmax(best, volume - before);
-                if (p < picks && order[p] == i)
-                    taken = volume - before;
+                bool better = !taken[i] && !candidate[i].failed && candidate[i].violation == 0;
+                for (size_t k = 0; k < m; k++)
+                    better &= candidate[i].f[k] < pick->f[k];
+                assert_false(better);
             }
-            if (p == picks) {
-                assert_true(p == PICKS || best < 1e-9);
-                break;
-            }
-            assert_true(taken > 0 && fabs(taken - best) < 1e-9);
-            memcpy((double *)point + n++ * m, candidate[order[p]].f, m * sizeof(double));
         }
     }
+}
+
+/* Of two candidates each comes first in the directions in which it reaches further, whatever the
+ * units: rows span 0 to 1, the reference point is at 1.01, and tan(angle) = .41 / .61 is between.
+ */
+static void test_directions_are_uniform(void **state)
+{
+    (void)state;
+    enum { DRAWS = 20000 };
+    nas_rng rng = nas_rng_seed(5);
+    const nas_member row[] = {{.f = {0, 1e6}}, {.f = {1, 0}}};
+    const nas_member candidate[] = {{.f = {0.2, 6e5}}, {.f = {0.4, 4e5}}};
+    double share = 0;
+    for (int i = 0; i < DRAWS; i++) {
+        size_t order[1];
+        assert_int_equal(nas_pick_by_direction(row, 2, candidate, 2, 2, 1, &rng, order), 1);
+        share += (order[0] == 0) / (double)DRAWS;
+    }
+    assert_true(fabs(share - atan(.41 / .61) / atan(INFINITY)) < 0.01);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_ranks),     cmocka_unit_test(test_failed_is_worst),
-        cmocka_unit_test(test_any_news),  cmocka_unit_test(test_archive),
-        cmocka_unit_test(test_survivors), cmocka_unit_test(test_pick_by_volume),
+        cmocka_unit_test(test_ranks),
+        cmocka_unit_test(test_failed_is_worst),
+        cmocka_unit_test(test_any_news),
+        cmocka_unit_test(test_archive),
+        cmocka_unit_test(test_survivors),
+        cmocka_unit_test(test_pick_by_direction),
+        cmocka_unit_test(test_directions_are_uniform),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -42,37 +42,37 @@ void nas_pick_by_order(const nas_member *member, size_t n, size_t m, size_t *ord
 
 /* ---- by direction ---- */
 
+#define MARGIN 0.1 /* of the range, between its upper end and the reference point */
+
 static bool counts(const nas_member *member)
 {
     return !member->failed && !(member->violation > 0) && !isnan(member->violation);
 }
 
-/* The range of the front of rows and candidates that count, its upper end a little beyond. False:
- * none counts. */
-static bool find_range(const nas_member *row, size_t rows, const nas_member *candidate,
-                       size_t candidates, size_t m, double *low, double *high)
+/* The range of the front of candidates that count, its upper end a little beyond. False: none
+ * counts. */
+static bool find_range(const nas_member *candidate, size_t n, size_t m, double *low, double *high)
 {
-    size_t n = 0;
-    double *point = nas_alloc((rows + candidates + 1) * m * sizeof *point);
-    uint32_t *rank = nas_alloc((rows + candidates + 1) * sizeof *rank);
-    for (size_t i = 0; i < rows + candidates; i++) {
-        const nas_member *member = i < rows ? &row[i] : &candidate[i - rows];
-        bool good = counts(member);
+    size_t left = 0;
+    double *point = nas_alloc((n + 1) * m * sizeof *point);
+    uint32_t *rank = nas_alloc((n + 1) * sizeof *rank);
+    for (size_t i = 0; i < n; i++) {
+        bool good = counts(&candidate[i]);
         for (size_t k = 0; k < m; k++)
-            good &= (bool)isfinite(member->f[k]);
+            good &= (bool)isfinite(candidate[i].f[k]);
         if (good)
-            memcpy(point + m * n++, member->f, m * sizeof *point);
+            memcpy(point + m * left++, candidate[i].f, m * sizeof *point);
     }
-    bool any = n > 0 && nas_front_sort(point, n, m, 1, rank, NULL) == NAS_OK;
+    bool any = left > 0 && nas_front_sort(point, left, m, 1, rank, NULL) == NAS_OK;
     for (size_t k = 0; k < m; k++) {
         low[k] = INFINITY;
         high[k] = -INFINITY;
-        for (size_t i = 0; i < n && any; i++)
+        for (size_t i = 0; i < left && any; i++)
             if (rank[i] == 0) {
                 low[k] = fmin(low[k], point[i * m + k]);
                 high[k] = fmax(high[k], point[i * m + k]);
             }
-        high[k] += 0.01 * (high[k] - low[k]);
+        high[k] += MARGIN * (high[k] - low[k]);
     }
     free(rank);
     free(point);
@@ -98,15 +98,15 @@ static double along(const nas_member *member, size_t m, const double *high, cons
     return least;
 }
 
-size_t nas_pick_by_direction(const nas_member *row, size_t rows, const nas_member *candidate,
-                             size_t candidates, size_t m, size_t most, nas_rng *rng, size_t *order)
+size_t nas_pick_by_direction(const nas_member *candidate, size_t n, size_t m, size_t most,
+                             nas_rng *rng, size_t *order)
 {
     size_t picked = 0, left = 0;
     double low[NAS_OBJECTIVE_MOST], high[NAS_OBJECTIVE_MOST], weight[NAS_OBJECTIVE_MOST];
-    if (!find_range(row, rows, candidate, candidates, m, low, high))
+    if (!find_range(candidate, n, m, low, high))
         return 0;
-    size_t *at = nas_alloc((candidates + 1) * sizeof *at); /* [left] not yet taken */
-    for (size_t i = 0; i < candidates; i++)
+    size_t *at = nas_alloc((n + 1) * sizeof *at); /* [left] not yet taken */
+    for (size_t i = 0; i < n; i++)
         if (counts(&candidate[i]))
             at[left++] = i;
     for (; picked < most && left > 0; left--) {

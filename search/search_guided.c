@@ -304,8 +304,7 @@ static void make_list(guided *g, nas_rng *rng, const pool *p)
     bool *taken = nas_zalloc(p->n + 1, sizeof *taken);
     g->listed = g->next = 0;
     if (g->setup.m > 1)
-        picked =
-            nas_pick_by_direction(g->row, g->n, p->member, p->n, g->setup.m, PICKED, rng, order);
+        picked = nas_pick_by_direction(p->member, p->n, g->setup.m, PICKED, rng, order);
     nas_pick_by_order(p->member, p->n, g->setup.m, order + picked);
     for (size_t i = 0; i < picked + p->n && g->listed < LIST; i++)
         if (!taken[order[i]] && !p->member[order[i]].failed) {

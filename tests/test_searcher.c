@@ -255,16 +255,15 @@ static void test_pick_by_direction(void **state)
     nas_rng rng = nas_rng_seed(4);
     const nas_space *toy = nas_space_find("toy");
     for (int round = 0; round < 300; round++) {
-        enum { ROWS = 8, N = 15 };
-        nas_member row[ROWS], candidate[N];
+        enum { N = 15 };
+        nas_member candidate[N];
         size_t m = 1 + nas_rng_below(&rng, 4), order[N], counting = 0;
         bool taken[N] = {false};
-        for (size_t i = 0; i < ROWS + N; i++) {
-            nas_member *member = i < ROWS ? &row[i] : &candidate[i - ROWS];
-            *member = random_member(&rng, (int64_t)i, m, toy);
-            counting += i >= ROWS && !member->failed && member->violation == 0;
+        for (size_t i = 0; i < N; i++) {
+            candidate[i] = random_member(&rng, (int64_t)i, m, toy);
+            counting += !candidate[i].failed && candidate[i].violation == 0;
         }
-        size_t picks = nas_pick_by_direction(row, ROWS, candidate, N, m, N, &rng, order);
+        size_t picks = nas_pick_by_direction(candidate, N, m, N, &rng, order);
         assert_true(picks == counting || picks == 0); /* 0: no number is finite */
         for (size_t p = 0; p < picks; p++) {
             const nas_member *pick = &candidate[order[p]];
@@ -280,23 +279,28 @@ static void test_pick_by_direction(void **state)
     }
 }
 
-/* Of two candidates each comes first in the directions in which it reaches further, whatever the
- * units: rows span 0 to 1, the reference point is at 1.01, and tan(angle) = .41 / .61 is between.
- */
+/* Each of four candidates comes first in the directions in which it reaches furthest, whatever the
+ * units: they span 0 to 1, the reference point is at 1.1, and between the middle ones the tangent
+ * of the angle is .5 / .7. */
 static void test_directions_are_uniform(void **state)
 {
     (void)state;
     enum { DRAWS = 20000 };
     nas_rng rng = nas_rng_seed(5);
-    const nas_member row[] = {{.f = {0, 1e6}}, {.f = {1, 0}}};
-    const nas_member candidate[] = {{.f = {0.2, 6e5}}, {.f = {0.4, 4e5}}};
-    double share = 0;
+    const nas_member candidate[] = {
+        {.f = {0, 1e6}}, {.f = {0.2, 6e5}}, {.f = {0.4, 4e5}}, {.f = {1, 0}}};
+    const double tangent[] = {.1 / .9, .5 / .7, .7 / .1, INFINITY};
+    double share[4] = {0}, from = 0;
     for (int i = 0; i < DRAWS; i++) {
         size_t order[1];
-        assert_int_equal(nas_pick_by_direction(row, 2, candidate, 2, 2, 1, &rng, order), 1);
-        share += (order[0] == 0) / (double)DRAWS;
+        assert_int_equal(nas_pick_by_direction(candidate, 4, 2, 1, &rng, order), 1);
+        share[order[0]] += 1 / (double)DRAWS;
     }
-    assert_true(fabs(share - atan(.41 / .61) / atan(INFINITY)) < 0.01);
+    for (int i = 0; i < 4; i++) {
+        double to = atan(tangent[i]) / atan(INFINITY);
+        assert_true(fabs(share[i] - (to - from)) < 0.01);
+        from = to;
+    }
 }
 
 int main(void)

@@ -52,6 +52,15 @@ static nas_status add_method(command *c, nas_bench_method m, const char *name, n
     return NAS_OK;
 }
 
+/* Of the methods that begin with --start, which alone can transfer. */
+static bool starts(const command *c, const nas_predictor_type *type)
+{
+    for (size_t k = 0; k < METHODS_MOST; k++)
+        if (type == &c->type[k])
+            return true;
+    return false;
+}
+
 static nas_status add_known(command *c, nas_err *err)
 {
     size_t k = c->plan.n_method;
@@ -129,7 +138,7 @@ static nas_status read_setting(command *c, const nas_options *o, nas_err *err)
         return nas_fail(err, NAS_USAGE, "unknown setting '%s'%s", setting,
                         nas_hint(hint, sizeof hint, setting, settings, 3));
     for (size_t i = 0; k == 1 && i < c->plan.n_method; i++)
-        if (c->method[i].type && (!c->start || c->method[i].type->fit != nas_predictor_rlm.fit))
+        if (c->method[i].type && !starts(c, c->method[i].type))
             return nas_fail(err, NAS_USAGE,
                             "method %s learns from the rows of %s alone: it has no transfer",
                             c->method[i].name, c->table->space->name);

@@ -233,7 +233,11 @@ static nas_status make_trainer(plan *p, nas_err *err)
     uint64_t epochs = u64(p, "epochs", (uint64_t)usual(p, 20, 3));
     double jitter = real(p, "jitter", usual(p, 0.1, 0.02));
     size_t rows = nas_corpus_examples(p->corpus), copies = copies_of(p, rows, epochs);
-    const nas_corpus_how how = {copies, jitter, u64(p, "numbers", 0), p->seed, u64(p, "fewest", 0)};
+    const nas_corpus_how how = {.copies = copies,
+                                .jitter = jitter,
+                                .numbers = u64(p, "numbers", 0),
+                                .fewest = u64(p, "fewest", 0),
+                                .seed = p->seed};
     p->batch = nas_corpus_batch(p->corpus, &how);
     p->rlm->numbers = how.numbers;
     p->config = (nas_train_config){

@@ -169,6 +169,8 @@ static nas_status check_sources(const nas_options *o, nas_err *err)
                         "nothing to learn from: give '--table', '--space' or '--text'");
     if (of_text && !text)
         return nas_fail(err, NAS_USAGE, "option '--%s' needs '--text'", of_text);
+    if (nas_options_has(o, "taught") && !nas_options_has(o, "table"))
+        return nas_fail(err, NAS_USAGE, "option '--taught' needs '--table'");
     if (nas_options_has(o, "free") && !architectures)
         return nas_fail(err, NAS_USAGE, "option '--free' needs '--table' or '--space'");
     return NAS_OK;

@@ -36,10 +36,9 @@ static nas_status teach_table(const nas_train_table *from, nas_corpus *corpus, s
     size_t m = choose(from, &nas_corpus_rlm(corpus)->schema, metric, column);
     nas_arch *arch = nas_alloc((rows + 1) * sizeof *arch);
     double *value = nas_alloc((rows * m + 1) * sizeof *value);
-    nas_bytes text = {0};
-    for (size_t i = 0; i < rows && err->code == NAS_OK; i++) {
+    for (size_t i = 0; i < rows; i++) {
         uint32_t row = from->part.split.order[i];
-        nas_space_parse(table->space, nas_table_arch(table, row, &text), &arch[i], err);
+        nas_table_row(table, row, &arch[i]); /* it is in the corpus already, so it is one */
         for (size_t k = 0; k < m; k++)
             value[i * m + k] = nas_table_value(table, row, column[k]);
     }
@@ -50,14 +49,12 @@ static nas_status teach_table(const nas_train_table *from, nas_corpus *corpus, s
                                .metric = metric,
                                .m = m,
                                .value = value};
-    if (err->code == NAS_OK && m > 0)
-        nas_teach(corpus, &labels, nas_teachers, n, seed, err);
-    nas_bytes_clear(&text);
+    nas_status status = m ? nas_teach(corpus, &labels, nas_teachers, n, seed, err) : NAS_OK;
     free(column);
     free(metric);
     free(arch);
     free(value);
-    return err->code;
+    return status;
 }
 
 nas_status nas_train_data_teach(const nas_train_data *d, nas_corpus *corpus, size_t n,

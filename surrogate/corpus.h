@@ -57,9 +57,9 @@ typedef struct {
                        are near in value become near in probability */
     size_t numbers; /* most labels of an example, chosen at random, those that cost nothing last;
                        0: all */
+    size_t fewest;  /* each count from here to `numbers` is as likely: with few labels before it,
+                       one is learned from the text and not from the others; 0: always the most */
     uint64_t seed;
-    size_t fewest; /* each count from here to `numbers` is as likely: with few labels before it,
-                      one is learned from the text and not from the others; 0: always the most */
 } nas_corpus_how;
 
 /* The batch belongs to the corpus and holds until the next call. */

@@ -18,8 +18,7 @@ float *nas_scratch_of(nas_scratch *s, size_t floats)
         free(s->data);
         s->each = floats > s->each ? floats : s->each;
         s->threads = threads > s->threads ? threads : s->threads;
-        if (posix_memalign((void **)&s->data, 64, s->each * s->threads * sizeof(float)) != 0)
-            nas_out_of_memory(s->each * s->threads * sizeof(float));
+        s->data = nas_alloc_lines(s->each * s->threads * sizeof(float));
     }
     return s->data;
 }

@@ -115,7 +115,8 @@ static size_t epochs_of(const nas_rlm_stage *stage, size_t rows)
 static void run_stage(nas_corpus *corpus, const nas_rlm_stage *stage, uint64_t seed)
 {
     size_t epochs = epochs_of(stage, nas_corpus_examples(corpus));
-    const nas_corpus_how how = {epochs, stage->jitter, stage->numbers, seed, 0};
+    const nas_corpus_how how = {
+        .copies = epochs, .jitter = stage->jitter, .numbers = stage->numbers, .seed = seed};
     const nas_batch *batch = nas_corpus_batch(corpus, &how);
     const nas_train_config config = {
         .optim = {.rate = stage->rate,

@@ -36,7 +36,8 @@ nas_status nas_teach_rows(nas_corpus *corpus, const nas_labels *labels, const na
 }
 
 /* What one teacher says of n architectures; of each metric it replaces what is in value (n, m) when
- * its spread, the deviation of labelled rows that it had not seen, is below best[metric]. */
+ * its spread, the deviation of labelled rows that it had not seen, is below best[metric], or when
+ * nothing is known of the spreads before. */
 static nas_status ask_teacher(const nas_predictor_type *type, const nas_labels *labels,
                               uint64_t seed, const nas_arch *arch, size_t n, double *best,
                               double *value, nas_err *err)
@@ -44,13 +45,13 @@ static nas_status ask_teacher(const nas_predictor_type *type, const nas_labels *
     size_t m = labels->m;
     nas_predictor p = {0};
     double *mean = nas_alloc((2 * n * m + 1) * sizeof *mean), *spread = mean + n * m;
-    if (type && nas_predictor_fit(&p, type, labels, seed, err) == NAS_OK)
+    if (nas_predictor_fit(&p, type, labels, seed, err) == NAS_OK)
         nas_predictor_predict(&p, arch, n, mean, spread, err);
     for (size_t k = 0; k < m && err->code == NAS_OK; k++) {
         double sum = 0;
         for (size_t i = 0; i < n; i++)
             sum += spread[i * m + k];
-        if (sum >= best[k])
+        if (isfinite(best[k]) && !(sum < best[k]))
             continue;
         best[k] = sum;
         for (size_t i = 0; i < n; i++)

@@ -161,6 +161,7 @@ def ten_rows_are_enough_where_the_model_knows_something_alike():
              "--n", 10, "--draws", 2, "--format", "csv"]
     out, _ = naslm(*alike, "--start", "m.safetensors")
     assert float(next(csv.DictReader(io.StringIO(out)))["tau_b"]) > 0.6, out
+    naslm(*alike, "--start", "m.safetensors", "--setting", "transfer")
     refused("method 'known' needs option '--start'", *alike)
     refused("measured no other metric", "bench", "predictors", "--table", "macro.h5", "--metric", "accuracy",
             "--methods", "known", "--n", 10, "--start", "m.safetensors", code=1)
@@ -222,6 +223,7 @@ def refusals():
     refused("is not a size", *TRAIN, *new, "--memory", "lots")
     refused("no table has the metric 'accurac'", *TRAIN, *new, "--metrics", "accurac")
     refused("nothing to learn from", "train", *new)
+    refused("'--taught' needs '--table'", "train", "-s", "nbmacro", "--taught", 10, *new)
     refused("'--d' does not go with '--from'", *TRAIN, *new, "--from", "m.safetensors")
     refused("not an even multiple", *TRAIN, *new, "--heads", 3)
     refused("not a count that costs nothing", *TRAIN, *new, "--free", "depht")

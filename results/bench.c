@@ -89,7 +89,8 @@ static int compare_draws(const void *a, const void *b)
 
 void nas_bench_sort(nas_bench_draw *draws, size_t n)
 {
-    qsort(draws, n, sizeof *draws, compare_draws);
+    if (n > 0) /* else draws may be NULL */
+        qsort(draws, n, sizeof *draws, compare_draws);
 }
 
 static double member(const nas_bench_draw *d, size_t offset)

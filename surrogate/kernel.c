@@ -51,6 +51,14 @@ const nas_kernels *nas_kernels_choose(nas_err *err)
     return nas_kernels_list[i];
 }
 
+void nas_kernels_flush_tiny(void)
+{
+#if defined(__SSE__)
+    enum { FLUSH = 0x8000, ZEROS = 0x0040 };
+    __builtin_ia32_ldmxcsr(__builtin_ia32_stmxcsr() | FLUSH | ZEROS);
+#endif
+}
+
 static size_t blocks(size_t n, size_t size)
 {
     return (n + size - 1) / size;

@@ -5,6 +5,7 @@
 
 #include "tests/check.h"
 
+#include <fenv.h>
 #include <math.h>
 #include <omp.h>
 #include <stdio.h>
@@ -122,6 +123,23 @@ static void test_paths(void **state)
         tried++;
     }
     assert_true(tried >= 1);
+}
+
+static void test_tiny_numbers(void **state)
+{
+    (void)state;
+#if defined(__SSE__)
+    volatile float small = 1e-38f, tenth = 0.1f;
+    fenv_t before;
+    fegetenv(&before);
+    assert_true(small * tenth > 0);
+    nas_kernels_flush_tiny();
+    float product = small * tenth;
+    fesetenv(&before);
+    assert_true(product == 0);
+#else
+    skip();
+#endif
 }
 
 static void test_choice(void **state)
@@ -411,13 +429,10 @@ int main(void)
         f32++;
     setenv("NASLM_CPU", nas_kernels_list[f32]->name, 1);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_paths),
-        cmocka_unit_test(test_choice),
-        cmocka_unit_test(test_rows_do_not_matter),
-        cmocka_unit_test(test_gradients),
-        cmocka_unit_test(test_ranking),
-        cmocka_unit_test(test_same_bits),
-        cmocka_unit_test(test_save_and_load),
+        cmocka_unit_test(test_paths),        cmocka_unit_test(test_choice),
+        cmocka_unit_test(test_tiny_numbers), cmocka_unit_test(test_rows_do_not_matter),
+        cmocka_unit_test(test_gradients),    cmocka_unit_test(test_ranking),
+        cmocka_unit_test(test_same_bits),    cmocka_unit_test(test_save_and_load),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,10 +4,13 @@
 #include "surrogate/rlm.h"
 
 #include <math.h>
+#include <omp.h>
+#include <stdint.h>
 #include <stdlib.h>
 
 enum {
-    INPUTS = 64,     /* inputs at once */
+    INPUTS = 64,     /* inputs at once, at most */
+    LEAST = 8,       /* and at least, if there are so many: products of fewer rows are slow */
     SEQUENCES = 512, /* samples at once, over all inputs */
     WIDTH = 24,      /* prefixes a tree follows at most on a level */
 };
@@ -206,10 +209,14 @@ static void speaker_free(speaker *s)
         free(all[i]);
 }
 
-static size_t piece_size(const nas_rlm_ask *ask)
+/* Inputs of a piece: every thread gets one if they are enough. */
+static size_t piece_size(const nas_rlm_ask *ask, size_t n)
 {
-    size_t n = ask->samples ? SEQUENCES / ask->samples : INPUTS;
-    return n < 1 ? 1 : n > INPUTS ? INPUTS : n;
+    size_t most = ask->samples ? SEQUENCES / ask->samples : INPUTS;
+    size_t threads = (size_t)omp_get_max_threads(), fair = (n + threads - 1) / threads;
+    most = most < 1 ? 1 : most > INPUTS ? INPUTS : most;
+    fair = fair < LEAST ? LEAST : fair;
+    return fair < most ? fair : most;
 }
 
 /* Samples of an input depend on its text and the seed only. */
@@ -266,24 +273,56 @@ static nas_status encode_piece(const nas_rlm *rlm, const nas_bytes *text, size_t
     return status;
 }
 
+/* One thread's pieces, taken from *next; *failed is the first text at which any thread stopped,
+ * err what was wrong with it. */
+static void speak_pieces(const nas_rlm *rlm, const nas_rlm_ask *ask, const nas_schema *view,
+                         const nas_bytes *text, size_t n, size_t piece, size_t *next,
+                         double *value, double *spread, size_t *failed, nas_err *err)
+{
+    speaker *s = speaker_new(rlm, ask, view);
+    size_t at[INPUTS + 1], cap = 0;
+    int32_t *token = NULL;
+    for (;;) {
+        size_t i, done;
+        nas_err here = {0};
+#pragma omp atomic capture
+        {
+            i = *next;
+            *next += piece;
+        }
+        if (i >= n)
+            break;
+        size_t count = n - i < piece ? n - i : piece;
+        done = i;
+        encode_piece(rlm, text + i, count, at, &token, &cap, &done, &here);
+        if (here.code == NAS_OK)
+            speak_piece(s, (nas_spans){count, at}, token, text + i, value + i * ask->m,
+                        spread ? spread + i * ask->m : NULL);
+        else {
+#pragma omp critical(nas_speak)
+            if (done < *failed) {
+                *failed = done;
+                *err = here;
+            }
+            break; /* what follows is not needed, what is before is another thread's */
+        }
+    }
+    free(token);
+    speaker_free(s);
+}
+
+/* Threads take whole pieces, so that they need not wait for each other. */
 static nas_status predict_texts(const nas_rlm *rlm, const nas_rlm_ask *ask, const nas_schema *view,
                                 const nas_bytes *text, size_t n, double *value, double *spread,
                                 size_t *done, nas_err *err)
 {
-    speaker *s = speaker_new(rlm, ask, view);
-    size_t at[INPUTS + 1], cap = 0, piece = piece_size(ask);
-    int32_t *token = NULL;
-    nas_status status = NAS_OK;
-    for (size_t i = 0; i < n && status == NAS_OK; i += piece) {
-        size_t count = n - i < piece ? n - i : piece;
-        status = encode_piece(rlm, text + i, count, at, &token, &cap, done, err);
-        if (status == NAS_OK)
-            speak_piece(s, (nas_spans){count, at}, token, text + i, value + i * ask->m,
-                        spread ? spread + i * ask->m : NULL);
-    }
-    free(token);
-    speaker_free(s);
-    return status;
+    size_t next = 0, failed = SIZE_MAX, piece = piece_size(ask, n);
+#pragma omp parallel if (n > piece)
+    speak_pieces(rlm, ask, view, text, n, piece, &next, value, spread, &failed, err);
+    if (failed == SIZE_MAX)
+        return NAS_OK;
+    *done = failed;
+    return err->code;
 }
 
 nas_status nas_rlm_predict_texts(const nas_rlm *rlm, const nas_rlm_ask *ask, const nas_schema *view,

@@ -91,6 +91,13 @@ void circuit_scratch(nas_circuit *t, circuit_op *op, size_t per, size_t fixed)
     t->scratch_fixed += fixed;
 }
 
+void circuit_list(nas_circuit *t, circuit_op *op, nas_rows_of rows)
+{
+    assert(!rows || t->value[op->out].per == t->cells * t->nodes);
+    t->value[op->out].list = rows;
+    t->rows[rows] |= rows != NAS_ROWS_NODES;
+}
+
 static float init_number(const circuit_value *v, nas_rng *rng, size_t i)
 {
     switch (v->init) {
@@ -169,9 +176,10 @@ nas_work *nas_work_new(const nas_circuit *t, const float *weights, size_t most, 
     new_graphs(t, most, &w->all);
     size_t nodes = w->block * (size_t)(t->cells * t->nodes);
     for (int k = 0; k < NAS_ROWS_COUNT; k++)
-        if (k != NAS_ROWS_ALL && t->rows[k]) {
-            w->list[k].row = nas_alloc(nodes * sizeof *w->list[k].row);
-            w->list[k].like = nas_alloc(nodes * sizeof *w->list[k].like);
+        if (t->rows[k]) {
+            w->list[k].node = nas_alloc(nodes * sizeof *w->list[k].node);
+            w->list[k].set = nas_alloc(nodes * sizeof *w->list[k].set);
+            w->list[k].of = nas_alloc(nodes * sizeof *w->list[k].of);
         }
     return w;
 }
@@ -194,8 +202,9 @@ void nas_work_free(nas_work *w)
     for (int m = 0; m < NAS_MIX_COUNT; m++)
         free(w->all.mix[m]);
     for (int k = 0; k < NAS_ROWS_COUNT; k++) {
-        free(w->list[k].row);
-        free(w->list[k].like);
+        free(w->list[k].node);
+        free(w->list[k].set);
+        free(w->list[k].of);
     }
     free(w);
 }

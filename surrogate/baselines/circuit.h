@@ -38,15 +38,13 @@ typedef enum {
     NAS_MIX_COUNT
 } nas_mix;
 
-/* Which rows of nodes a product is made on. Others are left as they are: nothing may depend on
- * them. The second and third are for flows along edges, or back, whose gates are closed for none
- * and which give inputs (back: outputs) nothing but their own row: all inputs then have the same
- * row along edges, and all nones have. */
+/* What the rows of a value belong to. All but the first lie one after the other, as many as a batch
+ * has. */
 typedef enum {
-    NAS_ROWS_ALL,
-    NAS_ROWS_FORTH, /* nodes with successors */
-    NAS_ROWS_BACK,  /* nodes with predecessors */
-    NAS_ROWS_GATED, /* nodes with a gate that is not forced and something to let through */
+    NAS_ROWS_NODES, /* nodes, or what there is a fixed number of */
+    NAS_ROWS_GATED, /* nodes with an operator of the space: others need no learned gate */
+    NAS_ROWS_FORTH, /* distinct sets of predecessors */
+    NAS_ROWS_BACK,  /* distinct sets of successors */
     NAS_ROWS_COUNT
 } nas_rows_of;
 
@@ -74,7 +72,6 @@ int nas_circuit_plain(nas_circuit *circuit, int nodes);
 
 /* x w + bias, w: a parameter; bias -1: none */
 int nas_circuit_linear(nas_circuit *circuit, int x, int w, int bias);
-int nas_circuit_linear_rows(nas_circuit *circuit, int x, int w, int bias, nas_rows_of rows);
 int nas_circuit_bias(nas_circuit *circuit, int x, int bias); /* over x */
 /* scale_a a + scale_b b over b, negative values to 0 when relu */
 int nas_circuit_sum(nas_circuit *circuit, int a, int b, float scale_a, float scale_b, bool relu);
@@ -85,16 +82,14 @@ int nas_circuit_batch_norm(nas_circuit *circuit, int x, int gain, int bias,
                            int running);                       /* (2, cols) */
 int nas_circuit_dropout(nas_circuit *circuit, int x, float p); /* over x */
 int nas_circuit_join(nas_circuit *circuit, int a, int b);      /* columns of a, then of b */
-/* Columns of a, b and c; no gradient flows back to a and b. */
+/* Columns of a, b and c; no gradient flows back to a and b. a may have rows of NAS_ROWS_GATED. */
 int nas_circuit_join_still(nas_circuit *circuit, int a, int b, int c);
 int nas_circuit_merge(nas_circuit *circuit, int x); /* one row a cell -> one row an architecture */
 
 /* Row of table for each node: by label, or 0 for inputs and 1 for others. */
-int nas_circuit_lookup(nas_circuit *circuit, int table);
+int nas_circuit_lookup(nas_circuit *circuit, int table, nas_rows_of rows); /* nodes or gated */
 int nas_circuit_ends(nas_circuit *circuit, int table);
-/* These take the rows of nodes or of a table by label. Gates: none 0, skip and output 1, over x;
- * inputs 0, which nothing flows into (back: nothing reads what does). Blank: inputs 0. */
-int nas_circuit_gates(nas_circuit *circuit, int x);
+/* Rows of nodes or of a table by label, those of inputs 0. */
 int nas_circuit_blank(nas_circuit *circuit, int x);
 int nas_circuit_mix(nas_circuit *circuit, int x, nas_mix mix);
 /* (relu(forth x1) + relu(back x2)) / 2 for x = [x1 x2]. */
@@ -104,11 +99,16 @@ int nas_circuit_convolve(nas_circuit *circuit, int x);
  * a table by label. */
 typedef struct {
     bool back;
-    bool ends_only; /* flow: only nodes that nothing flows into keep their own row */
-    bool masked;    /* attention: only over neighbours and itself */
+    bool masked; /* attention: only over neighbours and itself */
 } nas_flow;
 /* gate * (sum of neighbours) + own row + bias */
 int nas_circuit_flow(nas_circuit *circuit, int x, int gate, int bias, nas_flow flow);
+/* The flow of GATES in two parts, between which a product may lie: the sum of each distinct set of
+ * neighbours; gate * that + bias. Inputs (back: outputs) stand for themselves. Gates are known
+ * where an operator does nothing: none is closed, skip and output are open; back, nothing reads
+ * inputs, which are closed. The gate has rows of NAS_ROWS_GATED, or is a table by label. */
+int nas_circuit_gather(nas_circuit *circuit, int x, bool back);
+int nas_circuit_gated(nas_circuit *circuit, int sums, int gate, int bias);
 /* Attention of FLAN: score_ij = leaky_relu(a . (x_i * x_j)), softmax over j, gate * sum_j w_ij x_j.
  * Not masked, it is over all nodes, with score * A_ij. a: (cols, 1). */
 int nas_circuit_attend(nas_circuit *circuit, int x, int a, int gate, nas_flow flow);

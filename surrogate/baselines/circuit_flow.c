@@ -5,12 +5,12 @@
 #include <math.h>
 #include <string.h>
 
-enum { BACK = 1, ENDS_ONLY = 2, MASKED = 4 }; /* bits of kind */
+enum { BACK = 1, MASKED = 2 }; /* bits of kind */
 enum { COLS_MOST = 256 };
 
 static int kind_of(nas_flow flow)
 {
-    return (flow.back ? BACK : 0) | (flow.ends_only ? ENDS_ONLY : 0) | (flow.masked ? MASKED : 0);
+    return (flow.back ? BACK : 0) | (flow.masked ? MASKED : 0);
 }
 
 /* The nodes that node (of all graphs) listens to, as bits. */
@@ -40,12 +40,6 @@ static circuit_op *add_flow(nas_circuit *t, int x, int gate, nas_flow flow)
 
 /* ---- flow ---- */
 
-static bool keeps_own(const nas_work *w, const circuit_op *op, size_t node)
-{
-    int end = op->kind & BACK ? NAS_CELL_OUTPUT : NAS_CELL_INPUT;
-    return !(op->kind & ENDS_ONLY) || w->label[node] == end;
-}
-
 static void sum_neighbours(const float *x, uint64_t from, float *restrict sum, size_t n)
 {
     memset(sum, 0, n * sizeof *sum);
@@ -69,8 +63,7 @@ FAST static void flow_forward(nas_work *w, const circuit_op *op)
         sum_neighbours(x, neighbours(w, op, node), y, n);
         for (size_t c = 0; c < n; c++)
             y[c] = gate[c] * y[c] + bias[c];
-        if (keeps_own(w, op, node))
-            work_add(y, x + node % nodes * n, 1, n);
+        work_add(y, x + node % nodes * n, 1, n);
     }
 }
 
@@ -93,8 +86,7 @@ FAST static void flow_backward(nas_work *w, const circuit_op *op)
         }
         for (; from; from &= from - 1)
             work_add(dx + (size_t)__builtin_ctzll(from) * n, part, 1, n);
-        if (keeps_own(w, op, node))
-            work_add(dx + node % nodes * n, dy, 1, n);
+        work_add(dx + node % nodes * n, dy, 1, n);
         work_add(work_d(w, op->c), dy, 1, n);
     }
 }

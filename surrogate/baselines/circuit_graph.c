@@ -45,8 +45,9 @@ static void lookup_forward(nas_work *w, const circuit_op *op)
     size_t n = work_cols(w, op->out), rows = work_rows(w, op->out);
     float *y = work_out(w, op->out);
     for (size_t i = 0; i < rows; i++, y += n) {
-        if (in_use(w, i))
-            memcpy(y, work_x(w, op->a) + n * table_row(w, op->kind, i), n * sizeof *y);
+        size_t node = work_node(w, op->out, i);
+        if (in_use(w, node))
+            memcpy(y, work_x(w, op->a) + n * table_row(w, op->kind, node), n * sizeof *y);
         else
             memset(y, 0, n * sizeof *y);
     }
@@ -56,14 +57,17 @@ static void lookup_backward(nas_work *w, const circuit_op *op)
 {
     size_t n = work_cols(w, op->out), rows = work_rows(w, op->out);
     const float *dy = work_d(w, op->out);
-    for (size_t i = 0; i < rows; i++, dy += n)
-        if (in_use(w, i))
-            work_add(work_d(w, op->a) + n * table_row(w, op->kind, i), dy, 1, n);
+    for (size_t i = 0; i < rows; i++, dy += n) {
+        size_t node = work_node(w, op->out, i);
+        if (in_use(w, node))
+            work_add(work_d(w, op->a) + n * table_row(w, op->kind, node), dy, 1, n);
+    }
 }
 
-static int lookup(nas_circuit *t, int table, int kind)
+static int lookup(nas_circuit *t, int table, int kind, nas_rows_of rows)
 {
     circuit_op *op = add_nodes(t, table, t->value[table].cols);
+    circuit_list(t, op, rows);
     assert(t->value[table].rows >= (kind == BY_END ? 2 : t->labels));
     op->kind = kind;
     op->forward = lookup_forward;
@@ -71,59 +75,22 @@ static int lookup(nas_circuit *t, int table, int kind)
     return op->out;
 }
 
-int nas_circuit_lookup(nas_circuit *t, int table)
+int nas_circuit_lookup(nas_circuit *t, int table, nas_rows_of rows)
 {
-    return lookup(t, table, BY_LABEL);
+    return lookup(t, table, BY_LABEL, rows);
 }
 
 int nas_circuit_ends(nas_circuit *t, int table)
 {
-    return lookup(t, table, BY_END);
+    return lookup(t, table, BY_END, NAS_ROWS_NODES);
 }
 
-/* ---- rows with a forced value ---- */
+/* ---- inputs have none ---- */
 
-enum { GATES, BLANK };
-
-/* A row's forced value, or -1: it keeps its own. Fixed rows are a table by label. */
-static float forced(const nas_work *w, const circuit_op *op, size_t row)
+/* Fixed rows are a table by label. */
+static bool blank(const nas_work *w, const circuit_op *op, size_t row)
 {
-    size_t label = w->circuit->value[op->out].per ? w->label[row] : row;
-    if (op->kind == BLANK)
-        return label == NAS_CELL_INPUT ? 0 : -1;
-    if (label == NAS_CELL_NONE || label == NAS_CELL_INPUT)
-        return 0;
-    return label == NAS_CELL_SKIP || label == NAS_CELL_OUTPUT ? 1 : -1;
-}
-
-static void gates_forward(nas_work *w, const circuit_op *op)
-{
-    size_t n = work_cols(w, op->out), rows = work_rows(w, op->out);
-    float *y = work_out(w, op->out);
-    for (size_t i = 0; i < rows; i++) {
-        float value = forced(w, op, i);
-        for (size_t j = i * n; value >= 0 && j < (i + 1) * n; j++)
-            y[j] = value;
-    }
-}
-
-static void gates_backward(nas_work *w, const circuit_op *op)
-{
-    size_t n = work_cols(w, op->out), rows = work_rows(w, op->out);
-    for (size_t i = 0; i < rows; i++)
-        if (forced(w, op, i) >= 0)
-            memset(work_d(w, op->out) + i * n, 0, n * sizeof(float));
-}
-
-int nas_circuit_gates(nas_circuit *t, int x)
-{
-    assert(t->value[x].per == t->cells * t->nodes || t->value[x].rows == t->labels);
-    circuit_op *op = circuit_over(t, x);
-    op->a = x;
-    op->kind = GATES;
-    op->forward = gates_forward;
-    op->backward = gates_backward;
-    return op->out;
+    return (w->circuit->value[op->out].per ? w->label[row] : row) == NAS_CELL_INPUT;
 }
 
 static void blank_forward(nas_work *w, const circuit_op *op)
@@ -132,7 +99,7 @@ static void blank_forward(nas_work *w, const circuit_op *op)
     float *y = work_out(w, op->out);
     memcpy(y, work_x(w, op->a), rows * n * sizeof *y);
     for (size_t i = 0; i < rows; i++)
-        if (forced(w, op, i) >= 0)
+        if (blank(w, op, i))
             memset(y + i * n, 0, n * sizeof *y);
 }
 
@@ -140,7 +107,7 @@ static void blank_backward(nas_work *w, const circuit_op *op)
 {
     size_t n = work_cols(w, op->out), rows = work_rows(w, op->out);
     for (size_t i = 0; i < rows; i++)
-        if (forced(w, op, i) < 0)
+        if (!blank(w, op, i))
             work_add(work_d(w, op->a) + i * n, work_d(w, op->out) + i * n, 1, n);
 }
 
@@ -149,7 +116,6 @@ int nas_circuit_blank(nas_circuit *t, int x)
     assert(t->value[x].per == t->cells * t->nodes || t->value[x].rows == t->labels);
     circuit_op *op = circuit_add(t, t->value[x].per, t->value[x].rows, t->value[x].cols);
     op->a = x;
-    op->kind = BLANK;
     op->forward = blank_forward;
     op->backward = blank_backward;
     return op->out;

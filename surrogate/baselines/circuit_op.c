@@ -17,7 +17,9 @@ FAST static void bias_back(nas_work *w, const circuit_op *op, int bias)
 /* The shape of x with other columns. */
 static circuit_op *add_like(nas_circuit *t, int x, int cols)
 {
-    return circuit_add(t, t->value[x].per, t->value[x].rows, cols);
+    circuit_op *op = circuit_add(t, t->value[x].per, t->value[x].rows, cols);
+    circuit_list(t, op, t->value[x].list);
+    return op;
 }
 
 /* ---- element by element ---- */
@@ -123,8 +125,15 @@ FAST static void relu_backward(nas_work *w, const circuit_op *op)
         d[i] = y[i] > 0 ? d[i] : 0;
 }
 
+/* The operation that made x does it, where it can. */
 int nas_circuit_relu(nas_circuit *t, int x)
 {
+    circuit_op *maker = &t->op[t->n_op - 1];
+    if (maker->out == x && maker->may_relu) {
+        maker->relu = true;
+        t->value[t->n_value] = t->value[x];
+        return t->n_value++;
+    }
     return add_over(t, x, relu_forward, relu_backward)->out;
 }
 
@@ -376,20 +385,21 @@ static void join_still_forward(nas_work *w, const circuit_op *op)
     size_t na = work_cols(w, op->a), nb = work_cols(w, op->b), nc = work_cols(w, op->c);
     float *y = work_out(w, op->out);
     for (size_t i = 0; i < rows; i++, y += n) {
+        size_t node = work_node(w, op->out, i);
         if (!w->hold) {
             memcpy(y, work_x(w, op->a) + i * na, na * sizeof *y);
-            memcpy(y + na, work_x(w, op->b) + i * nb, nb * sizeof *y);
+            memcpy(y + na, work_x(w, op->b) + node * nb, nb * sizeof *y);
         }
-        memcpy(y + na + nb, work_x(w, op->c) + i * nc, nc * sizeof *y);
+        memcpy(y + na + nb, work_x(w, op->c) + node * nc, nc * sizeof *y);
     }
 }
 
-static void join_still_backward(nas_work *w, const circuit_op *op)
+FAST static void join_still_backward(nas_work *w, const circuit_op *op)
 {
     size_t rows = work_rows(w, op->out), n = work_cols(w, op->out), nc = work_cols(w, op->c);
     const float *dy = work_d(w, op->out) + n - nc;
     for (size_t i = 0; i < rows; i++)
-        work_add(work_d(w, op->c) + i * nc, dy + i * n, 1, nc);
+        work_add(work_d(w, op->c) + work_node(w, op->out, i) * nc, dy + i * n, 1, nc);
 }
 
 int nas_circuit_join_still(nas_circuit *t, int a, int b, int c)

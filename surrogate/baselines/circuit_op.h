@@ -22,8 +22,9 @@ enum { CIRCUIT_VALUES = 700, CIRCUIT_OPS = 600 };
 
 typedef struct {
     size_t at; /* floats before it: among the weights, or among the rows of one architecture */
-    int per;   /* rows an architecture; 0: fixed */
-    int rows;  /* fixed rows */
+    int per;   /* rows an architecture, at most where list is not 0; 0: fixed */
+    nas_rows_of list;
+    int rows; /* fixed rows */
     int cols;
     int still;   /* the first columns, through which no gradient flows back */
     bool weight; /* a parameter */
@@ -41,6 +42,7 @@ struct circuit_op {
     int out, a, b, c, d; /* values; -1: none */
     float p, q;          /* scales, probability */
     int kind;            /* mix, or a flag */
+    bool may_relu, relu; /* the operation can make negative results 0 itself, and does */
     size_t scratch;      /* offset of the operation's own floats, scratch_per an architecture */
     size_t scratch_fixed;
 };
@@ -66,11 +68,15 @@ struct nas_circuit {
     int n_opened;
 };
 
-/* Rows of nodes of a block that a product is made on. */
+/* Rows of a block that belong to some of its nodes, or to sets of them. */
 typedef struct {
-    uint32_t *row, *like; /* [n]; row like[i] is the first one with the same content as row[i] */
+    uint32_t *node; /* [n]: which, or the first node of the graph that the set is of */
+    uint64_t *set;  /* [n]: bits in that graph */
+    uint32_t *of;   /* by node: its row, or NO_ROW */
     size_t n;
 } work_list;
+
+#define NO_ROW UINT32_MAX
 
 /* A weight as products read it, or transposed; made at a step. */
 typedef struct {
@@ -94,6 +100,7 @@ struct nas_work {
     const nas_kernels *kernels;
     const float *weights;
     bool learns, training, hold;
+    bool plain; /* no sets are shared: the specification */
     nas_rng rng, block_rng;
     size_t most, loaded; /* architectures of a batch */
     size_t block;        /* most of a block */
@@ -112,7 +119,7 @@ struct nas_work {
     uint64_t step;
     float *packed, *left, *right; /* buffers of products */
     size_t packed_cap, left_cap, right_cap;
-    work_list live; /* rows with a gradient, of a product at hand */
+    uint32_t *live; /* rows with a gradient, of a product at hand */
     size_t live_cap;
 };
 
@@ -121,9 +128,11 @@ circuit_op *circuit_add(nas_circuit *circuit, int per, int rows, int cols);
 /* The same, but the output takes the memory of value x, which only its maker may have and only this
  * operation may read. Its gradient is replaced, too, by that of x. */
 circuit_op *circuit_over(nas_circuit *circuit, int x);
+/* The rows of the output are listed. */
+void circuit_list(nas_circuit *circuit, circuit_op *op, nas_rows_of rows);
 /* Decides where values lie (near_x, near_dx). */
 void circuit_place(nas_circuit *circuit);
-/* The rows of the block for products. */
+/* The rows of the block that are listed. */
 void work_lists(nas_work *work);
 void work_clear_packs(nas_work *work);
 /* Reserves scratch floats for an operation. */
@@ -132,6 +141,8 @@ void circuit_scratch(nas_circuit *circuit, circuit_op *op, size_t per, size_t fi
 static inline size_t work_rows(const nas_work *w, int v)
 {
     const circuit_value *value = &w->circuit->value[v];
+    if (value->list)
+        return w->list[value->list].n;
     return value->per ? (size_t)value->per * w->n : (size_t)value->rows;
 }
 
@@ -175,6 +186,13 @@ static inline bool work_blank(const float *x, size_t n)
     while (i < n && x[i] == 0)
         i++;
     return i == n;
+}
+
+/* The node that a row of nodes, or of a list, belongs to. */
+static inline size_t work_node(const nas_work *w, int v, size_t row)
+{
+    const nas_rows_of list = w->circuit->value[v].list;
+    return list ? w->list[list].node[row] : row;
 }
 
 static inline float *work_scratch(nas_work *w, const circuit_op *op)

@@ -89,9 +89,9 @@ static flan_stack new_flan_stack(const nas_net *net, nas_circuit *t, int in, int
 }
 
 /* sigma(E W + b), for each node or, where E is still the table by label, for each label. */
-static int gate(nas_circuit *t, int embed, int w, int bias, nas_rows_of rows)
+static int gate(nas_circuit *t, int embed, int w, int bias)
 {
-    return nas_circuit_sigmoid(t, nas_circuit_linear_rows(t, embed, w, bias, rows));
+    return nas_circuit_sigmoid(t, nas_circuit_linear(t, embed, w, bias));
 }
 
 /* gate * (A S) + S + b with S = H W */
@@ -99,7 +99,7 @@ static int flow(nas_circuit *t, const flan_stack *s, const flan_layer *l, int h,
                 int embed)
 {
     int own = spread(t, nas_circuit_linear(t, h, l->w, -1), rows);
-    int g = gate(t, embed, l->gate_w, l->gate_bias, NAS_ROWS_ALL);
+    int g = gate(t, embed, l->gate_w, l->gate_bias);
     return nas_circuit_flow(t, own, g, l->bias, (nas_flow){.back = s->back});
 }
 
@@ -107,7 +107,7 @@ static int attend(nas_circuit *t, const flan_stack *s, const flan_layer *l, int 
                   int embed)
 {
     int p = spread(t, nas_circuit_linear(t, h, l->project, -1), rows);
-    int g = gate(t, embed, l->att_w, l->att_bias, NAS_ROWS_ALL);
+    int g = gate(t, embed, l->att_w, l->att_bias);
     nas_flow along = {.back = s->back, .masked = s->net->masked};
     return nas_circuit_norm(t, nas_circuit_attend(t, p, l->score, g, along), l->gain, l->shift);
 }
@@ -166,12 +166,11 @@ static int update_start(nas_circuit *t, const op_update *u, int output)
     return nas_circuit_linear(t, h, u->w2, u->b2);
 }
 
-static int update_embed(nas_circuit *t, const op_update *u, int embed, int forth, int back,
-                        nas_rows_of rows)
+static int update_embed(nas_circuit *t, const op_update *u, int embed, int forth, int back)
 {
     int all = nas_circuit_join_still(t, embed, forth, back);
-    int h = nas_circuit_linear_rows(t, all, u->u1, u->c1, rows);
-    h = nas_circuit_linear_rows(t, nas_circuit_relu(t, h), u->u2, u->c2, rows);
+    int h = nas_circuit_relu(t, nas_circuit_linear(t, all, u->u1, u->c1));
+    h = nas_circuit_linear(t, h, u->u2, u->c2);
     return nas_circuit_sum(t, embed, h, 1, 0.1f, false);
 }
 
@@ -194,11 +193,11 @@ static int build_flan(const nas_net *net, nas_circuit *t, int cells, int nodes, 
     if (net->steps > 1) {
         op_update update = new_update(t);
         flan_stack back = new_flan_stack(net, t, WIDTH, 5, true);
-        int embed = nas_circuit_lookup(t, table);
+        int embed = nas_circuit_lookup(t, table, NAS_ROWS_NODES);
         for (int i = 1; i < net->steps; i++) {
             int b = update_start(t, &update, nas_circuit_output(t, y));
             b = flan_forward(t, &back, b, ROWS_OUTPUT, i == 1 ? table : embed);
-            embed = update_embed(t, &update, embed, y, b, NAS_ROWS_ALL);
+            embed = update_embed(t, &update, embed, y, b);
             y = flan_forward(t, &forth, start, ROWS_ENDS, embed);
         }
     }
@@ -227,15 +226,20 @@ static gates_stack new_gates_stack(nas_circuit *t, int in, int layers, bool back
     return s;
 }
 
+/* Sets of neighbours are fewer than nodes, but the rows that a stack starts from are fewer still:
+ * there the product comes first. */
 static int gates_forward(nas_circuit *t, const gates_stack *s, int h, node_rows rows, int embed)
 {
-    for (int i = 0; i < s->layers; i++, rows = ROWS_NODES) {
+    for (int i = 0; i < s->layers; i++) {
         const flan_layer *l = &s->layer[i];
-        int own = spread(
-            t, nas_circuit_linear_rows(t, h, l->w, -1, s->back ? NAS_ROWS_BACK : NAS_ROWS_FORTH),
-            rows);
-        int g = nas_circuit_gates(t, gate(t, embed, l->gate_w, l->gate_bias, NAS_ROWS_GATED));
-        h = nas_circuit_flow(t, own, g, l->bias, (nas_flow){.back = s->back, .ends_only = true});
+        int sums;
+        if (i == 0)
+            sums =
+                nas_circuit_gather(t, spread(t, nas_circuit_linear(t, h, l->w, -1), rows), s->back);
+        else
+            sums = nas_circuit_linear(t, nas_circuit_gather(t, h, s->back), l->w, -1);
+        int g = gate(t, embed, l->gate_w, l->gate_bias);
+        h = nas_circuit_gated(t, sums, g, l->bias);
         if (i + 1 < s->layers)
             h = nas_circuit_relu(t, h);
     }
@@ -258,12 +262,12 @@ static int build_tagates(const nas_net *net, nas_circuit *t, int cells, int node
     gates_stack forth = new_gates_stack(t, START, layers, false);
     gates_stack back = new_gates_stack(t, WIDTH, layers, true);
     op_update update = new_update(t);
-    int embed = nas_circuit_lookup(t, table);
+    int embed = nas_circuit_lookup(t, table, NAS_ROWS_GATED);
     int y = gates_forward(t, &forth, start, ROWS_ENDS, table);
     for (int i = 0; i < steps; i++) {
         int b = update_start(t, &update, nas_circuit_output(t, y));
         b = gates_forward(t, &back, b, ROWS_OUTPUT, i == 0 ? table : embed);
-        embed = update_embed(t, &update, embed, y, b, NAS_ROWS_GATED);
+        embed = update_embed(t, &update, embed, y, b);
         y = gates_forward(t, &forth, start, ROWS_ENDS, embed);
     }
     int x = join_cells(t, nas_circuit_output(t, y), cells);
@@ -283,7 +287,7 @@ static int build_gcn(const nas_net *net, nas_circuit *t, int cells, int nodes, i
         int in = i ? GCN_WIDTH : labels;
         int w =
             nas_circuit_param(t, in, 2 * GCN_WIDTH, NAS_INIT_UNIFORM, sqrt(6.0 / (in + GCN_WIDTH)));
-        int x = i ? nas_circuit_linear(t, h, w, -1) : nas_circuit_lookup(t, w);
+        int x = i ? nas_circuit_linear(t, h, w, -1) : nas_circuit_lookup(t, w, NAS_ROWS_NODES);
         h = nas_circuit_dropout(t, nas_circuit_convolve(t, x), 0.1f);
     }
     int in = cells * GCN_WIDTH, x = nas_circuit_merge(t, nas_circuit_mean(t, h, true));
@@ -307,7 +311,7 @@ static int build_brp(const nas_net *net, nas_circuit *t, int cells, int nodes, i
     for (int i = 0; i < 4; i++) {
         int w = nas_circuit_param(t, i ? BRP_WIDTH : labels, BRP_WIDTH, NAS_INIT_UNIFORM, bound);
         int bias = nas_circuit_param(t, 1, BRP_WIDTH, NAS_INIT_UNIFORM, bound);
-        h = i ? nas_circuit_linear(t, h, w, -1) : nas_circuit_lookup(t, w);
+        h = i ? nas_circuit_linear(t, h, w, -1) : nas_circuit_lookup(t, w, NAS_ROWS_NODES);
         h = nas_circuit_bias(t, nas_circuit_mix(t, h, NAS_MIX_SELF_SUCC), bias);
         int gain = nas_circuit_param(t, 1, BRP_WIDTH, NAS_INIT_ONE, 0);
         h = nas_circuit_norm(t, h, gain, nas_circuit_param(t, 1, BRP_WIDTH, NAS_INIT_ZERO, 0));

@@ -276,8 +276,8 @@ static nas_status encode_piece(const nas_rlm *rlm, const nas_bytes *text, size_t
 /* One thread's pieces, taken from *next; *failed is the first text at which any thread stopped,
  * err what was wrong with it. */
 static void speak_pieces(const nas_rlm *rlm, const nas_rlm_ask *ask, const nas_schema *view,
-                         const nas_bytes *text, size_t n, size_t piece, size_t *next,
-                         double *value, double *spread, size_t *failed, nas_err *err)
+                         const nas_bytes *text, size_t n, size_t piece, size_t *next, double *value,
+                         double *spread, size_t *failed, nas_err *err)
 {
     speaker *s = speaker_new(rlm, ask, view);
     size_t at[INPUTS + 1], cap = 0;

@@ -13,7 +13,8 @@
 #include <unistd.h>
 
 static const nas_option OPTIONS[] = {
-    {"table", 0, "T.h5[@TASK][*N]", "learn from a table, each row N times (1); repeatable",
+    {"table", 0, "T.h5[@TASK][*N][+M]",
+     "learn from a table, each row N times (1), and M neighbours as of --taught; repeatable",
      NAS_OPTION_LIST},
     {"space", 's', "SPACE[@TASK]", "and from random architectures of a space; repeatable",
      NAS_OPTION_LIST},
@@ -379,8 +380,8 @@ static nas_status prepare(plan *p, nas_err *err)
     status = nas_train_data_fill(&p->data, p->corpus, p->seed, err);
     if (status == NAS_OK)
         status = nas_corpus_fit(p->corpus, nas_options_text(p->o, "scale", "normal"), err);
-    if (status == NAS_OK && p->data.taught)
-        status = nas_train_data_teach(&p->data, p->corpus, p->data.taught, p->seed, err);
+    if (status == NAS_OK)
+        status = nas_train_data_teach(&p->data, p->corpus, p->seed, err);
     if (status)
         return status;
     if (make_trainer(p, err))

@@ -100,24 +100,27 @@ static nas_status split_table(nas_train_table *t, const nas_options *o, nas_err 
     return status;
 }
 
-/* "…*N": N and the text in front of it; 1 without. */
-static const char *before_times(nas_arena *arena, const char *text, size_t *times)
+/* "…*N" (mark '*'): N and the text in front of it; usual without. */
+static const char *before_count(nas_arena *arena, const char *text, char mark, size_t usual,
+                                size_t *count)
 {
-    const char *star = strrchr(text, '*');
-    uint64_t n = 1;
-    bool is_count = star && nas_read_u64(star + 1, &n) && n > 0;
-    *times = is_count ? (size_t)n : 1;
-    return is_count ? nas_arena_print(arena, "%.*s", (int)(star - text), text) : text;
+    const char *at = strrchr(text, mark);
+    uint64_t n = 0;
+    bool is_count = at && nas_read_u64(at + 1, &n) && n > 0;
+    *count = is_count ? (size_t)n : usual;
+    return is_count ? nas_arena_print(arena, "%.*s", (int)(at - text), text) : text;
 }
 
 static nas_status open_table(nas_train_data *d, const nas_options *o, const char *text,
                              nas_err *err)
 {
-    size_t times;
-    const char *task, *path = before_at(d->arena, before_times(d->arena, text, &times), &task);
+    size_t times, taught;
+    const char *task, *rest = before_count(d->arena, text, '+', 0, &taught);
+    const char *path = before_at(d->arena, before_count(d->arena, rest, '*', 1, &times), &task);
     d->table = nas_grow(d->table, &d->table_cap, d->n_table + 1, sizeof *d->table);
     nas_train_table *t = &d->table[d->n_table];
-    *t = (nas_train_table){.table = nas_table_open(path, err), .part.times = times};
+    *t = (nas_train_table){
+        .table = nas_table_open(path, err), .part.times = times, .taught = taught};
     if (!t->table)
         return err->code;
     d->n_table++;
@@ -130,7 +133,7 @@ static nas_status open_table(nas_train_data *d, const nas_options *o, const char
 static nas_status open_text(nas_train_data *d, const nas_options *o, const char *text, nas_err *err)
 {
     nas_train_text t = {0};
-    t.path = before_at(d->arena, before_times(d->arena, text, &t.part.times), &t.task);
+    t.path = before_at(d->arena, before_count(d->arena, text, '*', 1, &t.part.times), &t.task);
     nas_status status = nas_train_text_open(&t, d->arena, o, err);
     d->text = nas_grow(d->text, &d->text_cap, d->n_text + 1, sizeof *d->text);
     d->text[d->n_text++] = t;
@@ -200,6 +203,9 @@ nas_status nas_train_data_open(nas_train_data *d, const nas_options *o, nas_err 
     bool few = nas_options_has(o, "from") && d->n_table && !d->n_text && !d->n_space &&
                nas_train_data_rows(d) < FEW;
     d->taught = nas_options_u64(o, "taught", few ? NAS_TAUGHT : 0);
+    for (size_t i = 0; i < d->n_table; i++)
+        if (!d->table[i].taught)
+            d->table[i].taught = d->taught;
     return status;
 }
 
@@ -335,7 +341,7 @@ nas_status nas_train_data_fill(const nas_train_data *d, nas_corpus *corpus, uint
     nas_status status = NAS_OK;
     for (size_t i = 0; i < d->n_table && status == NAS_OK; i++) {
         const nas_train_table *t = &d->table[i];
-        nas_corpus_repeat(corpus, t->part.times * nas_teach_times(t->part.n_train, d->taught));
+        nas_corpus_repeat(corpus, t->part.times * nas_teach_times(t->part.n_train, t->taught));
         status = nas_corpus_add_table(corpus, t->table, t->task, t->part.split.order,
                                       t->part.n_train, err);
     }

@@ -27,6 +27,7 @@ typedef struct {
     nas_table *table;
     const nas_task *task;
     nas_train_part part;
+    size_t taught; /* architectures near its rows to learn too */
 } nas_train_table;
 
 /* A file of any texts with numbers beside them. */
@@ -52,7 +53,7 @@ typedef struct {
     nas_train_space *space;
     size_t n_table, n_text, n_space, table_cap, text_cap, space_cap;
     size_t random;               /* architectures of each space */
-    size_t taught;               /* and those near each table's rows; 0: none */
+    size_t taught;               /* of a table that does not say; 0: none */
     bool split_digits;           /* in a vocabulary that is learned */
     const char **metric, **free; /* names of the tables' metrics to learn, and of counts */
     size_t n_metric, n_free, metric_cap, free_cap;
@@ -69,9 +70,10 @@ nas_vocab *nas_train_data_vocab(const nas_train_data *data, int pieces, uint64_t
                                 nas_err *err);
 nas_status nas_train_data_fill(const nas_train_data *data, nas_corpus *corpus, uint64_t seed,
                                nas_err *err);
-/* Adds n architectures near the rows of each table, with labels that the rows imply (teach.h). */
-nas_status nas_train_data_teach(const nas_train_data *data, nas_corpus *corpus, size_t n,
-                                uint64_t seed, nas_err *err);
+/* Adds architectures near the rows of each table that is taught from, with labels that the rows
+ * imply (teach.h). */
+nas_status nas_train_data_teach(const nas_train_data *data, nas_corpus *corpus, uint64_t seed,
+                                nas_err *err);
 /* Rows that are learned, of all tables and texts. */
 size_t nas_train_data_rows(const nas_train_data *data);
 /* Predicts the rows of each source kept for judging; one row of the report a metric: space, task,

@@ -27,8 +27,8 @@ static size_t choose(const nas_train_table *from, const nas_schema *schema, nas_
     return m;
 }
 
-static nas_status teach_table(const nas_train_table *from, nas_corpus *corpus, size_t n,
-                              uint64_t seed, nas_err *err)
+static nas_status teach_table(const nas_train_table *from, nas_corpus *corpus, uint64_t seed,
+                              nas_err *err)
 {
     const nas_table *table = from->table;
     size_t rows = from->part.n_train, *column = nas_alloc((table->n_metric + 1) * sizeof *column);
@@ -49,7 +49,8 @@ static nas_status teach_table(const nas_train_table *from, nas_corpus *corpus, s
                                .metric = metric,
                                .m = m,
                                .value = value};
-    nas_status status = m ? nas_teach(corpus, &labels, nas_teachers, n, seed, err) : NAS_OK;
+    nas_status status =
+        m ? nas_teach(corpus, &labels, nas_teachers, from->taught, seed, err) : NAS_OK;
     free(column);
     free(metric);
     free(arch);
@@ -57,12 +58,13 @@ static nas_status teach_table(const nas_train_table *from, nas_corpus *corpus, s
     return status;
 }
 
-nas_status nas_train_data_teach(const nas_train_data *d, nas_corpus *corpus, size_t n,
-                                uint64_t seed, nas_err *err)
+nas_status nas_train_data_teach(const nas_train_data *d, nas_corpus *corpus, uint64_t seed,
+                                nas_err *err)
 {
     nas_status status = NAS_OK;
     for (size_t i = 0; i < d->n_table && status == NAS_OK; i++)
-        status = teach_table(&d->table[i], corpus, n, seed, err);
+        if (d->table[i].taught)
+            status = teach_table(&d->table[i], corpus, seed, err);
     return status;
 }
 

@@ -389,3 +389,12 @@ const char *nas_node_name(const nas_graph *flat, int id, char text[32])
         snprintf(text, 32, "x%d", id);
     return text;
 }
+
+bool nas_conv_pointwise(const nas_node *conv)
+{
+    const nas_attr *kernel = &conv->attr[NAS_CONV_KERNEL];
+    for (int i = 0; i < kernel->n; i++)
+        if (kernel->v[i] != 1)
+            return false;
+    return true;
+}

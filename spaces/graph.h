@@ -95,5 +95,7 @@ nas_status nas_graph_output(nas_graph *graph, nas_shape *shape, nas_err *err);
 
 /* The name of a flat graph's node: operator and id, as "conv12"; main inputs are "x" or "x0", … */
 const char *nas_node_name(const nas_graph *flat, int id, char text[32]);
+/* A Conv whose kernel is 1 along every axis. */
+bool nas_conv_pointwise(const nas_node *conv);
 
 #endif

@@ -6,7 +6,9 @@
  * A new metric is seen as a sum of those that the model has measured labels of in that space and
  * task, with weights that are not negative: a new device's latency as a mixture of known devices'.
  * So few weights differ from 0 that ten rows are enough to tell them (non-negative least squares,
- * Lawson and Hanson, 1974). */
+ * Lawson and Hanson, 1974). Another such sum is of counts, convolutions and pools, parameters,
+ * multiply-accumulates and memory, and a third of both by ridge regression; they are averaged, each
+ * with the inverse of its mean square error on rows left out (stacking, Wolpert 1992). */
 #ifndef NAS_SURROGATE_KNOWN_H
 #define NAS_SURROGATE_KNOWN_H
 

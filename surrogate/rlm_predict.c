@@ -247,7 +247,8 @@ static void speak_piece(speaker *s, nas_spans spans, const int32_t *token, const
         seed_samples(s, text);
     const float *logit = nas_decoder_first(s->decoder);
     for (size_t k = 0; k < s->ask->m; k++) {
-        if (k && s->rlm->numbers && !s->view->plain && k % s->rlm->numbers == 0)
+        size_t together = s->ask->alone ? 1 : s->rlm->numbers;
+        if (k && together && !s->view->plain && k % together == 0)
             begin(s);
         speak(s, k, &logit, &stride, value, spread);
     }

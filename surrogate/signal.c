@@ -26,12 +26,8 @@ static void pass(flow *f, nas_signal_kind kind)
 
 static void pass_conv(const nas_node *node, flow *f)
 {
-    const nas_attr *kernel = &node->attr[NAS_CONV_KERNEL];
-    bool pointwise = true;
-    for (int i = 0; i < kernel->n; i++)
-        pointwise = pointwise && kernel->v[i] == 1;
     pass(f, NAS_SIGNAL_CONV);
-    pass(f, pointwise ? NAS_SIGNAL_POINTWISE : NAS_SIGNAL_SPATIAL);
+    pass(f, nas_conv_pointwise(node) ? NAS_SIGNAL_POINTWISE : NAS_SIGNAL_SPATIAL);
 }
 
 /* What comes together: share[k] of the energy is from in[k]. */

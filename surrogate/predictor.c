@@ -1,6 +1,7 @@
 #include "surrogate/predictor.h"
 
 #include "surrogate/baselines/baseline.h"
+#include "surrogate/committee.h"
 #include "surrogate/rlm_predictor.h"
 #include "surrogate/safetensors.h"
 
@@ -10,16 +11,13 @@
 /* ---- the list ---- */
 
 const nas_predictor_type *const nas_predictors[] = {
-    &nas_predictor_params,    &nas_predictor_macs,
-    &nas_predictor_ridge,     &nas_predictor_krr_hamming,
-    &nas_predictor_krr_wl,    &nas_predictor_krr_free,
-    &nas_predictor_krr_both,  &nas_predictor_mlp,
-    &nas_predictor_gcn,       &nas_predictor_gcn_hinge,
-    &nas_predictor_brp_gcn,   &nas_predictor_dgf,
-    &nas_predictor_gat,       &nas_predictor_gat_released,
-    &nas_predictor_flan_1,    &nas_predictor_flan_2,
-    &nas_predictor_tagates,   &nas_predictor_rlm,
-    &nas_predictor_rlm_alone, NULL,
+    &nas_predictor_params,      &nas_predictor_macs,         &nas_predictor_ridge,
+    &nas_predictor_krr_hamming, &nas_predictor_krr_wl,       &nas_predictor_krr_free,
+    &nas_predictor_krr_both,    &nas_predictor_mlp,          &nas_predictor_gcn,
+    &nas_predictor_gcn_hinge,   &nas_predictor_brp_gcn,      &nas_predictor_dgf,
+    &nas_predictor_gat,         &nas_predictor_gat_released, &nas_predictor_flan_1,
+    &nas_predictor_flan_2,      &nas_predictor_tagates,      &nas_predictor_committee,
+    &nas_predictor_rlm,         &nas_predictor_rlm_alone,    NULL,
 };
 
 const nas_predictor_type *nas_predictor_find(const char *name)
@@ -43,6 +41,19 @@ const nas_predictor_type *nas_predictor_need(const char *name, nas_err *err)
     nas_fail(err, NAS_USAGE, "unknown predictor '%s'%s", name,
              nas_hint(hint, sizeof hint, name, names, n));
     return NULL;
+}
+
+/* ---- labels ---- */
+
+enum { MUTATIONS_MOST = 8 };
+
+void nas_labels_near(const nas_labels *labels, size_t i, nas_rng *rng, nas_arch *arch)
+{
+    *arch = labels->arch[i % labels->n];
+    for (uint64_t steps = 1 + nas_rng_below(rng, MUTATIONS_MOST); steps > 0; steps--) {
+        nas_arch from = *arch;
+        nas_space_mutate(labels->space, rng, &from, arch);
+    }
 }
 
 /* ---- verbs ---- */

@@ -27,6 +27,10 @@ typedef struct {
     nas_memo *memo;      /* of fits of one type and of their predictions; NULL: nothing is kept */
 } nas_labels;
 
+/* An architecture some mutations away from row i modulo n. Random draws may be unlike what is
+ * measured: random cells of nb101 are mostly small. */
+void nas_labels_near(const nas_labels *labels, size_t i, nas_rng *rng, nas_arch *arch);
+
 typedef struct nas_predictor_type nas_predictor_type;
 struct nas_predictor_type {
     const char *name, *title;

@@ -1,12 +1,16 @@
 #include "surrogate/teach.h"
 
 #include "spaces/base/mem.h"
+#include "surrogate/baselines/baseline.h"
+#include "surrogate/committee.h"
 #include "surrogate/known.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
-enum { MUTATIONS_MOST = 8 };
+enum { TEACHERS_MOST = 8 };
 
 const char *const nas_teachers[] = {"krr-both", "ridge", NULL};
 
@@ -35,42 +39,88 @@ nas_status nas_teach_rows(nas_corpus *corpus, const nas_labels *labels, const na
     return status;
 }
 
-/* What one teacher says of n architectures; of each metric it replaces what is in value (n, m) when
- * its spread, the deviation of labelled rows that it had not seen, is below best[metric], or when
- * nothing is known of the spreads before. */
-static nas_status ask_teacher(const nas_predictor_type *type, const nas_labels *labels,
-                              uint64_t seed, const nas_arch *arch, size_t n, double *best,
-                              double *value, nas_err *err)
+/* The teachers there are: the names' types, and what the model knows; 0 with a sentence. */
+static size_t gather(const nas_rlm *rlm, const nas_labels *labels, const char *const *name,
+                     nas_predictor_type *type, nas_err *err)
+{
+    size_t n = 0;
+    for (; name[n]; n++) {
+        const nas_predictor_type *found = nas_predictor_need(name[n], err);
+        if (!found)
+            return 0;
+        assert(n < TEACHERS_MOST);
+        type[n] = *found;
+    }
+    if (nas_known_metrics(rlm, labels, NULL))
+        type[n++] = nas_predictor_known(rlm);
+    return n;
+}
+
+/* Where a teacher's spread, the deviation of labelled rows that it had not seen, is the least yet,
+ * or none is known, it is the best: best[metric] = id. least (m). */
+static nas_status judge(const nas_predictor_type *type, size_t id, const nas_labels *labels,
+                        uint64_t seed, double *least, size_t *best, nas_err *err)
 {
     size_t m = labels->m;
     nas_predictor p = {0};
-    double *mean = nas_alloc((2 * n * m + 1) * sizeof *mean), *spread = mean + n * m;
+    double *mean = nas_alloc((2 * m + 1) * sizeof *mean), *spread = mean + m;
     if (nas_predictor_fit(&p, type, labels, seed, err) == NAS_OK)
-        nas_predictor_predict(&p, arch, n, mean, spread, err);
-    for (size_t k = 0; k < m && err->code == NAS_OK; k++) {
-        double sum = 0;
-        for (size_t i = 0; i < n; i++)
-            sum += spread[i * m + k];
-        if (isfinite(best[k]) && !(sum < best[k]))
-            continue;
-        best[k] = sum;
-        for (size_t i = 0; i < n; i++)
-            value[i * m + k] = mean[i * m + k];
-    }
+        nas_predictor_predict(&p, labels->arch, 1, mean, spread, err);
+    for (size_t k = 0; k < m && err->code == NAS_OK; k++)
+        if (!isfinite(least[k]) || spread[k] < least[k]) {
+            least[k] = spread[k];
+            best[k] = id;
+        }
     nas_predictor_clear(&p);
     free(mean);
     return err->code;
 }
 
-/* An architecture some mutations away from a labelled row: random draws may be unlike what is
- * measured (random cells of nb101 are mostly small). */
-static void draw_taught(const nas_labels *labels, size_t i, nas_rng *rng, nas_arch *arch)
+/* What the predictor says of the metrics in at (m of them), into their columns of value. */
+static nas_status ask(const nas_predictor_type *type, const nas_labels *labels, const size_t *at,
+                      size_t m, uint64_t seed, const nas_arch *arch, size_t n, double *value,
+                      nas_err *err)
 {
-    *arch = labels->arch[i % labels->n];
-    for (uint64_t steps = 1 + nas_rng_below(rng, MUTATIONS_MOST); steps > 0; steps--) {
-        nas_arch from = *arch;
-        nas_space_mutate(labels->space, rng, &from, arch);
+    nas_predictor p = {0};
+    nas_labels some = *labels;
+    nas_metric *metric = nas_alloc(m * sizeof *metric);
+    double *row = nas_alloc((labels->n * m + n * m + 1) * sizeof *row), *mean = row + labels->n * m;
+    for (size_t k = 0; k < m; k++) {
+        metric[k] = labels->metric[at[k]];
+        for (size_t i = 0; i < labels->n; i++)
+            row[i * m + k] = labels->value[i * labels->m + at[k]];
     }
+    some.metric = metric;
+    some.m = m;
+    some.value = row;
+    if (nas_predictor_fit(&p, type, &some, seed, err) == NAS_OK)
+        nas_predictor_predict(&p, arch, n, mean, NULL, err);
+    for (size_t i = 0; i < n && err->code == NAS_OK; i++)
+        for (size_t k = 0; k < m; k++)
+            value[i * labels->m + at[k]] = mean[i * m + k];
+    nas_predictor_clear(&p);
+    free(metric);
+    free(row);
+    return err->code;
+}
+
+/* Each teacher labels the metrics that it is best at; large: those that are better large, or the
+ * others. */
+static nas_status ask_best(const nas_predictor_type *type, size_t id, const nas_labels *labels,
+                           const size_t *best, bool large, uint64_t seed, const nas_arch *arch,
+                           size_t n, double *value, nas_err *err)
+{
+    size_t *at = nas_alloc((labels->m + 1) * sizeof *at), m = 0;
+    for (size_t k = 0; k < labels->m; k++)
+        if (best[k] == id && (labels->metric[k].direction != NAS_MIN) == large)
+            at[m++] = k;
+    bool head = large && !strcmp(type->name, nas_predictor_krr_both.name);
+    nas_status status = NAS_OK;
+    if (m)
+        status =
+            ask(head ? &nas_predictor_committee : type, labels, at, m, seed, arch, n, value, err);
+    free(at);
+    return status;
 }
 
 /* The best teacher's labels of each metric: value (n, labels->m). */
@@ -78,19 +128,18 @@ static nas_status ask_all(const nas_rlm *rlm, const nas_labels *labels, const ch
                           const nas_arch *arch, size_t n, uint64_t seed, double *value,
                           nas_err *err)
 {
-    double *best = nas_alloc((labels->m + 1) * sizeof *best);
+    nas_predictor_type type[TEACHERS_MOST + 1];
+    size_t count = gather(rlm, labels, teacher, type, err);
+    size_t *best = nas_zalloc(labels->m + 1, sizeof *best);
+    double *least = nas_alloc((labels->m + 1) * sizeof *least);
     for (size_t k = 0; k < labels->m; k++)
-        best[k] = INFINITY;
-    for (size_t t = 0; err->code == NAS_OK && teacher[t]; t++) {
-        const nas_predictor_type *type = nas_predictor_need(teacher[t], err);
-        if (type)
-            ask_teacher(type, labels, seed, arch, n, best, value, err);
-    }
-    if (err->code == NAS_OK && nas_known_metrics(rlm, labels, NULL)) {
-        const nas_predictor_type known = nas_predictor_known(rlm);
-        ask_teacher(&known, labels, seed, arch, n, best, value, err);
-    }
+        least[k] = INFINITY;
+    for (size_t t = 0; t < count && err->code == NAS_OK; t++)
+        judge(&type[t], t, labels, seed, least, best, err);
+    for (size_t t = 0; t < 2 * count && err->code == NAS_OK; t++)
+        ask_best(&type[t / 2], t / 2, labels, best, t % 2, seed, arch, n, value, err);
     free(best);
+    free(least);
     return err->code;
 }
 
@@ -102,7 +151,7 @@ nas_status nas_teach(nas_corpus *corpus, const nas_labels *labels, const char *c
     double *value = nas_zalloc(n * labels->m + 1, sizeof *value);
     for (size_t i = 0; i < n; i++) {
         nas_rng rng = nas_rng_child(&draw, "architecture", i);
-        draw_taught(labels, i, &rng, &arch[i]);
+        nas_labels_near(labels, i, &rng, &arch[i]);
     }
     nas_status status = ask_all(nas_corpus_rlm(corpus), labels, teacher, arch, n, seed, value, err);
     if (status == NAS_OK)

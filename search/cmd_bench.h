@@ -8,7 +8,7 @@
 #define NAS_BENCH_PREDICTORS_OPTIONS                                                               \
     {"table", 0, "T.h5", "predictors: the measured values", NAS_OPTION_TEXT},                      \
     {"metric", 0, "M", "predictors: the column to predict", NAS_OPTION_TEXT},                      \
-    {"methods", 0, "LIST", "predictors: names, or table:COL of --proxies (default: all, rlm only with --start)",          \
+    {"methods", 0, "LIST", "predictors: names, or table:COL of --proxies (default: all; rlm and committee only with --start)",          \
      NAS_OPTION_TEXT},                                                                             \
     {"n", 0, "N1,N2", "predictors: training rows (default 78,156,469)", NAS_OPTION_TEXT},          \
     {"draws", 0, "N", "predictors: splits (default 20 up to 172 rows, else 5)", NAS_OPTION_U64},   \

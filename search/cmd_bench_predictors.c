@@ -1,6 +1,7 @@
 /* naslm bench predictors: options, the file that is continued, and the report. */
 #include "search/bench_predictors.h"
 #include "search/cmd_bench.h"
+#include "surrogate/committee.h"
 #include "surrogate/known.h"
 #include "surrogate/rlm_predictor.h"
 
@@ -105,9 +106,12 @@ static nas_status read_methods(command *c, const nas_options *o, nas_err *err)
     while (list && *list && err->code == NAS_OK)
         add_named(c, next_word(&list, word), err);
     bool all = !nas_options_has(o, "methods") && c->n_foreign == 0;
-    for (size_t i = 0; all && nas_predictors[i] && err->code == NAS_OK; i++)
-        if (c->start || nas_predictors[i]->fit != nas_predictor_rlm.fit) /* reading takes long */
-            add_named(c, nas_predictors[i]->name, err);
+    for (size_t i = 0; all && nas_predictors[i] && err->code == NAS_OK; i++) {
+        const nas_predictor_type *type = nas_predictors[i];
+        bool slow = type->fit == nas_predictor_rlm.fit;              /* it learns to read first */
+        if (c->start || !(slow || type == &nas_predictor_committee)) /* its teacher */
+            add_named(c, type->name, err);
+    }
     for (size_t i = 0; i < c->n_foreign && err->code == NAS_OK; i++)
         add_method(c, (nas_bench_method){.foreign = &c->foreign[i]}, c->foreign_name[i], err);
     return err->code;

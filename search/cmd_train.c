@@ -478,9 +478,9 @@ const nas_command nas_command_train = {
     "--hold-out and --draw. In the end the rows that were kept are predicted, and rank\n"
     "correlations printed. A training that was stopped goes on with --resume.\n"
     "Few rows, fewer than 2,000 in all with --from, are taught from unless '--taught 0' is given:\n"
-    "kernel ridge on the rows, or a mixture of metrics that the model knows, whichever misses "
-    "rows\n"
-    "left out by less, labels their neighbours, and the model learns those too.\n"
+    "kernel ridge on the rows (for accuracies with two graph networks beside it), or a mixture of\n"
+    "metrics that the model knows and of counts, whichever misses rows left out by less, labels\n"
+    "their neighbours, and the model learns those too.\n"
     "Any text will do, source code and its memory say: --text reads FILE.csv[.gz], FILE.json or\n"
     "FILE.jsonl (columns: the keys of the first object), and rows are split by the digest of\n"
     "their text. NAME tells apart files whose numbers lie on scales of their own.",

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TEACHERS_MOST = 8 };
+enum { TEACHERS_MOST = 8, JUDGED = 1000 };
 
 const char *const nas_teachers[] = {"krr-both", "ridge", NULL};
 
@@ -56,15 +56,32 @@ static size_t gather(const nas_rlm *rlm, const nas_labels *labels, const char *c
     return n;
 }
 
+/* Whether the first rows have values of every metric, enough to leave some out. */
+static bool has_values(const nas_labels *labels, size_t rows)
+{
+    enum { ENOUGH = 20 };
+    for (size_t k = 0; k < labels->m; k++) {
+        size_t count = 0;
+        for (size_t i = 0; i < rows; i++)
+            count += isfinite(labels->value[i * labels->m + k]);
+        if (count < ENOUGH)
+            return false;
+    }
+    return true;
+}
+
 /* Where a teacher's spread, the deviation of labelled rows that it had not seen, is the least yet,
- * or none is known, it is the best: best[metric] = id. least (m). */
+ * or none is known, it is the best: best[metric] = id. least (m). The first JUDGED rows show that,
+ * unless they have no value of some metric: kernel ridge takes time as the cube of the rows. */
 static nas_status judge(const nas_predictor_type *type, size_t id, const nas_labels *labels,
                         uint64_t seed, double *least, size_t *best, nas_err *err)
 {
     size_t m = labels->m;
     nas_predictor p = {0};
+    nas_labels some = *labels;
     double *mean = nas_alloc((2 * m + 1) * sizeof *mean), *spread = mean + m;
-    if (nas_predictor_fit(&p, type, labels, seed, err) == NAS_OK)
+    some.n = labels->n < JUDGED || !has_values(labels, JUDGED) ? labels->n : JUDGED;
+    if (nas_predictor_fit(&p, type, &some, seed, err) == NAS_OK)
         nas_predictor_predict(&p, labels->arch, 1, mean, spread, err);
     for (size_t k = 0; k < m && err->code == NAS_OK; k++)
         if (!isfinite(least[k]) || spread[k] < least[k]) {

@@ -189,6 +189,11 @@ static void test_begins_anew(void **state)
     nas_rlm_predict(trained, &second, space, space->tasks, arch, TEST, alone, NULL, &err);
     for (size_t i = 0; i < TEST; i++)
         assert_true(both[2 * i + 1] == alone[i]);
+    const nas_rlm_ask each = {.metric = BOTH, .m = 2, .alone = true};
+    memset(both, 0, sizeof both);
+    nas_rlm_predict(trained, &each, space, space->tasks, arch, TEST, both, NULL, &err);
+    for (size_t i = 0; i < TEST; i++)
+        assert_true(both[2 * i + 1] == alone[i]);
 }
 
 /* A metric that is added changes no number of those before. */
@@ -329,6 +334,21 @@ static void test_refuses_texts(void **state)
         NAS_FAILED);
     assert_non_null(strstr(err.text, "the model reads at most 4"));
     assert_non_null(strstr(err.text, "architecture '|"));
+    /* of many that fail, in any thread, the first is named */
+    double values[TEST];
+    nas_bytes name = {0};
+    nas_err first = err;
+    int threads = omp_get_max_threads();
+    omp_set_num_threads(3);
+    err = (nas_err){0};
+    assert_int_equal(
+        nas_rlm_predict(narrow, &ask, space, space->tasks, arch, TEST, values, NULL, &err),
+        NAS_FAILED);
+    omp_set_num_threads(threads);
+    nas_space_print(space, &arch[0], &name);
+    assert_non_null(strstr(err.text, name.data));
+    assert_string_equal(err.text, first.text);
+    nas_bytes_clear(&name);
     nas_rlm_free(narrow);
 
     nas_bytes text = {0};

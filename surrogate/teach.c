@@ -39,17 +39,26 @@ nas_status nas_teach_rows(nas_corpus *corpus, const nas_labels *labels, const na
     return status;
 }
 
-/* The teachers there are: the names' types, and what the model knows; 0 with a sentence. */
+/* Kernel ridge takes time as the cube of the rows, for every metric: half an hour is too much. */
+static bool takes_too_long(const nas_predictor_type *type, const nas_labels *labels)
+{
+    double n = (double)labels->n;
+    return type == &nas_predictor_krr_both && (double)labels->m * n * n * n > 5e11;
+}
+
+/* The teachers there are: the names' types, unless they take too long, and what the model knows;
+ * 0 with a sentence. */
 static size_t gather(const nas_rlm *rlm, const nas_labels *labels, const char *const *name,
                      nas_predictor_type *type, nas_err *err)
 {
     size_t n = 0;
-    for (; name[n]; n++) {
-        const nas_predictor_type *found = nas_predictor_need(name[n], err);
+    for (size_t i = 0; name[i]; i++) {
+        const nas_predictor_type *found = nas_predictor_need(name[i], err);
         if (!found)
             return 0;
         assert(n < TEACHERS_MOST);
-        type[n] = *found;
+        if (!takes_too_long(found, labels))
+            type[n++] = *found;
     }
     if (nas_known_metrics(rlm, labels, NULL))
         type[n++] = nas_predictor_known(rlm);

@@ -321,10 +321,35 @@ static size_t fit(const nas_learner *learner, const nas_problem *p, nas_learned 
     return left_out;
 }
 
+/* The linear kernel counts genes that are the same, so a score is the sum of what the value of each
+ * gene has over all rows. */
+static void score_genes(const nas_learned *learned, const nas_arch *arch, size_t n, double *to)
+{
+    const nas_arch *row = learned->arch;
+    size_t genes = row[0].n, most = 0;
+    for (size_t k = 0; k < learned->n_arch; k++)
+        for (size_t g = 0; g < genes; g++)
+            most = row[k].gene[g] > most ? row[k].gene[g] : most;
+    double *weight = nas_zalloc((most + 1) * genes + 1, sizeof *weight);
+    for (size_t k = 0; k < learned->n_arch; k++)
+        for (size_t g = 0; g < genes; g++)
+            weight[row[k].gene[g] * genes + g] += learned->number[HEAD + k];
+    for (size_t i = 0; i < n; i++) {
+        to[i] = 0;
+        for (size_t g = 0; g < genes; g++)
+            to[i] += arch[i].gene[g] <= most ? weight[arch[i].gene[g] * genes + g] : 0;
+    }
+    free(weight);
+}
+
 static void score(const nas_learner *learner, const nas_problem *where, const nas_learned *learned,
                   const nas_arch *arch, size_t n, double *to)
 {
     const ridge_kind *kind = learner->data;
+    if (kind->linear) {
+        score_genes(learned, arch, n, to);
+        return;
+    }
     nas_memo own = {0}, *memo = where->memo ? where->memo : &own;
     points rows = open_points(kind, where, memo, learned->arch, learned->n_arch);
     points asked = open_points(kind, where, memo, arch, n);

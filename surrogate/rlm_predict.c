@@ -274,38 +274,44 @@ static nas_status encode_piece(const nas_rlm *rlm, const nas_bytes *text, size_t
     return status;
 }
 
-/* One thread's pieces, taken from *next; *failed is the first text at which any thread stopped,
- * err what was wrong with it. */
-static void speak_pieces(const nas_rlm *rlm, const nas_rlm_ask *ask, const nas_schema *view,
-                         const nas_bytes *text, size_t n, size_t piece, size_t *next, double *value,
-                         double *spread, size_t *failed, nas_err *err)
+/* Texts that threads share, a piece at a time. */
+typedef struct {
+    const nas_rlm *rlm;
+    const nas_rlm_ask *ask;
+    const nas_schema *view;
+    const nas_bytes *text;
+    size_t n, piece, next;
+    double *value, *spread; /* (n, m); spread may be NULL */
+    size_t failed;          /* the first text that could not be read, SIZE_MAX: none */
+    nas_err err;            /* and why */
+} job;
+
+/* What one thread does: pieces until none is left or a text fails; pieces before that one are its
+ * own or another thread's, those behind it are not needed. */
+static void speak_pieces(job *j)
 {
-    speaker *s = speaker_new(rlm, ask, view);
-    size_t at[INPUTS + 1], cap = 0;
+    speaker *s = speaker_new(j->rlm, j->ask, j->view);
+    size_t at[INPUTS + 1], cap = 0, m = j->ask->m, i;
     int32_t *token = NULL;
-    for (;;) {
-        size_t i, done;
-        nas_err here = {0};
+    nas_err err = {0};
+    while (err.code == NAS_OK) {
 #pragma omp atomic capture
         {
-            i = *next;
-            *next += piece;
+            i = j->next;
+            j->next += j->piece;
         }
-        if (i >= n)
+        if (i >= j->n)
             break;
-        size_t count = n - i < piece ? n - i : piece;
-        done = i;
-        encode_piece(rlm, text + i, count, at, &token, &cap, &done, &here);
-        if (here.code == NAS_OK)
-            speak_piece(s, (nas_spans){count, at}, token, text + i, value + i * ask->m,
-                        spread ? spread + i * ask->m : NULL);
-        else {
+        size_t count = j->n - i < j->piece ? j->n - i : j->piece, done = i;
+        if (encode_piece(j->rlm, j->text + i, count, at, &token, &cap, &done, &err) == NAS_OK) {
+            speak_piece(s, (nas_spans){count, at}, token, j->text + i, j->value + i * m,
+                        j->spread ? j->spread + i * m : NULL);
+            continue;
+        }
 #pragma omp critical(nas_speak)
-            if (done < *failed) {
-                *failed = done;
-                *err = here;
-            }
-            break; /* what follows is not needed, what is before is another thread's */
+        if (done < j->failed) {
+            j->failed = done;
+            j->err = err;
         }
     }
     free(token);
@@ -317,13 +323,21 @@ static nas_status predict_texts(const nas_rlm *rlm, const nas_rlm_ask *ask, cons
                                 const nas_bytes *text, size_t n, double *value, double *spread,
                                 size_t *done, nas_err *err)
 {
-    size_t next = 0, failed = SIZE_MAX, piece = piece_size(ask, n);
-#pragma omp parallel if (n > piece)
-    speak_pieces(rlm, ask, view, text, n, piece, &next, value, spread, &failed, err);
-    if (failed == SIZE_MAX)
+    job j = {.rlm = rlm,
+             .ask = ask,
+             .view = view,
+             .text = text,
+             .n = n,
+             .piece = piece_size(ask, n),
+             .value = value,
+             .spread = spread,
+             .failed = SIZE_MAX};
+#pragma omp parallel if (n > j.piece)
+    speak_pieces(&j);
+    if (j.failed == SIZE_MAX)
         return NAS_OK;
-    *done = failed;
-    return err->code;
+    *done = j.failed;
+    return nas_fail(err, j.err.code, "%s", j.err.text);
 }
 
 nas_status nas_rlm_predict_texts(const nas_rlm *rlm, const nas_rlm_ask *ask, const nas_schema *view,

@@ -31,6 +31,11 @@ void *nas_alloc_lines(size_t bytes)
     return p;
 }
 
+void *nas_zalloc_lines(size_t bytes)
+{
+    return memset(nas_alloc_lines(bytes), 0, bytes);
+}
+
 void *nas_zalloc(size_t count, size_t bytes)
 {
     void *p = calloc(count ? count : 1, bytes ? bytes : 1);

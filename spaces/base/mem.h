@@ -20,6 +20,7 @@ extern void (*nas_out_of_memory)(size_t bytes);
 void *nas_alloc(size_t bytes);                /* not cleared; 0 bytes give a unique pointer */
 void *nas_zalloc(size_t count, size_t bytes); /* cleared */
 void *nas_alloc_lines(size_t bytes);          /* from the start of a cache line, for wide vectors */
+void *nas_zalloc_lines(size_t bytes);         /* the same, cleared */
 void *nas_realloc(void *old, size_t bytes);
 char *nas_strdup(const char *text);
 

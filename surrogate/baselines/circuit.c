@@ -51,9 +51,10 @@ static int add_value(nas_circuit *t, circuit_value value)
 {
     assert(t->n_value < CIRCUIT_VALUES);
     size_t *sum = value.weight ? &t->weights : value.per ? &t->per : &t->fixed;
+    size_t size = (size_t)(value.per ? value.per : value.rows) * (size_t)value.cols;
     value.at = *sum;
     value.root = t->n_value;
-    *sum += (size_t)(value.per ? value.per : value.rows) * (size_t)value.cols;
+    *sum += value.weight ? size : circuit_lines(size);
     t->value[t->n_value] = value;
     return t->n_value++;
 }
@@ -87,8 +88,8 @@ void circuit_scratch(nas_circuit *t, circuit_op *op, size_t per, size_t fixed)
 {
     op->scratch = t->scratch;
     op->scratch_fixed = t->scratch_fixed;
-    t->scratch += per;
-    t->scratch_fixed += fixed;
+    t->scratch += circuit_lines(per);
+    t->scratch_fixed += circuit_lines(fixed);
 }
 
 void circuit_list(nas_circuit *t, circuit_op *op, nas_rows_of rows)
@@ -165,11 +166,12 @@ nas_work *nas_work_new(const nas_circuit *t, const float *weights, size_t most, 
     w->learns = learns;
     w->step = 1;
     size_t kept = learns ? blocks_of(w, most) : 1, cols = (size_t)t->value[t->y].cols;
-    w->all_x =
-        nas_zalloc(kept, (t->fixed + w->block * (learns ? t->per : t->near_x)) * sizeof(float));
-    w->all_scratch = nas_zalloc(kept, (t->scratch_fixed + w->block * t->scratch) * sizeof(float));
+    w->all_x = nas_zalloc_lines(kept * (t->fixed + w->block * (learns ? t->per : t->near_x)) *
+                                sizeof(float));
+    w->all_scratch =
+        nas_zalloc_lines(kept * (t->scratch_fixed + w->block * t->scratch) * sizeof(float));
     if (learns)
-        w->dx = nas_zalloc(t->fixed + w->block * t->near_dx, sizeof *w->dx);
+        w->dx = nas_zalloc_lines((t->fixed + w->block * t->near_dx) * sizeof *w->dx);
     w->y = nas_alloc(most * cols * sizeof *w->y);
     w->dy = nas_alloc(most * cols * sizeof *w->dy);
     w->pack = nas_zalloc((size_t)t->n_value, sizeof *w->pack);
@@ -358,8 +360,8 @@ void nas_work_backward(nas_work *w, float *gradient)
 void nas_adam_init(nas_adam *adam, size_t n)
 {
     *adam = (nas_adam){.n = n};
-    adam->mean = nas_zalloc(n, sizeof *adam->mean);
-    adam->square = nas_zalloc(n, sizeof *adam->square);
+    adam->mean = nas_zalloc_lines(n * sizeof *adam->mean);
+    adam->square = nas_zalloc_lines(n * sizeof *adam->square);
 }
 
 void nas_adam_clear(nas_adam *adam)

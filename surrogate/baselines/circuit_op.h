@@ -138,6 +138,12 @@ void work_clear_packs(nas_work *work);
 /* Reserves scratch floats for an operation. */
 void circuit_scratch(nas_circuit *circuit, circuit_op *op, size_t per, size_t fixed);
 
+/* Floats of whole cache lines that hold n: loads that cross lines cost double. */
+static inline size_t circuit_lines(size_t n)
+{
+    return (n + 15) / 16 * 16;
+}
+
 static inline size_t work_rows(const nas_work *w, int v)
 {
     const circuit_value *value = &w->circuit->value[v];
@@ -182,7 +188,15 @@ static inline void work_add(float *restrict y, const float *restrict x, float sc
 /* Whether a row is zeros: what is made of a gradient that is, is too. */
 static inline bool work_blank(const float *x, size_t n)
 {
+    enum { STEP = 16 };
     size_t i = 0;
+    for (; i + STEP <= n; i += STEP) {
+        int any = 0;
+        for (size_t k = 0; k < STEP; k++)
+            any |= x[i + k] != 0;
+        if (any)
+            return false;
+    }
     while (i < n && x[i] == 0)
         i++;
     return i == n;

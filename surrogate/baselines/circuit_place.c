@@ -58,7 +58,7 @@ static size_t list_spans(nas_circuit *t, span *spans)
             last = t->n_op;
         t->reader[root] = last;
         if (v->per)
-            spans[n++] = (span){root, i, last, (size_t)v->per * (size_t)v->cols, 0};
+            spans[n++] = (span){root, i, last, circuit_lines((size_t)(v->per * v->cols)), 0};
     }
     return n;
 }

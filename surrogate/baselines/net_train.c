@@ -185,8 +185,8 @@ float *nas_net_train(const nas_net *net, const nas_circuit *circuit, const nas_e
     bool pairs = net->loss == NAS_LOSS_PAIR;
     size_t batch = least((size_t)net->batch * (pairs ? 2 : 1), n);
     training t = {.net = net, .encoding = encoding, .y = y};
-    t.weights = nas_alloc(count * sizeof *t.weights);
-    t.gradient = nas_zalloc(count, sizeof *t.gradient);
+    t.weights = nas_alloc_lines(count * sizeof *t.weights);
+    t.gradient = nas_zalloc_lines(count * sizeof *t.gradient);
     t.rows = nas_zalloc(batch, sizeof *t.rows);
     t.pairs = nas_alloc((pairs ? least(n * n, 50 * n) : batch * batch) * sizeof *t.pairs);
     nas_rng init = nas_rng_child(rng, "init", 0);

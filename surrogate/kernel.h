@@ -49,6 +49,11 @@ typedef struct {
     /* C = A B with a finish; c has ldc floats a row. One thread. */
     void (*run)(size_t m, size_t n, size_t k, nas_view a, const float *packed, float *c, size_t ldc,
                 nas_finish finish);
+    /* The same with B as it lies in memory, ldb floats a row, where n is a multiple of panel: for
+     * few rows of A packing costs more than it brings. NULL, 0: not this product. */
+    void (*run_plain)(size_t m, size_t n, size_t k, nas_view a, const float *b, size_t ldb,
+                      float *c, size_t ldc, nas_finish finish);
+    size_t panel;
 } nas_product;
 
 /* Operations on one row of n > 0 floats. */

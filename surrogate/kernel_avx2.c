@@ -39,7 +39,7 @@ static bool available(void)
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
 }
 
-static const nas_product product = {packed_size, pack, run};
+static const nas_product product = {packed_size, pack, run, run_plain, NR};
 static const nas_rows rows = {softmax, softmax_again, norm, norm_back, dot, add_scaled};
 /* The inputs rounded to bf16, as the paths with bf16 instructions do. */
 static void pack_rounded(size_t k, size_t n, nas_view b, float *packed)
@@ -60,7 +60,7 @@ static void run_rounded(size_t m, size_t n, size_t k, nas_view a, const float *b
     free(copy);
 }
 
-static const nas_product rounded = {packed_size, pack_rounded, run_rounded};
+static const nas_product rounded = {packed_size, pack_rounded, run_rounded, NULL, 0};
 const nas_kernels nas_kernels_avx2_bf16 = {"avx2-bf16", available, &product,
                                            &rounded,    &rounded,  &rows};
 

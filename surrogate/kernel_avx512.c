@@ -28,7 +28,7 @@ static bool available(void)
            __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq");
 }
 
-const nas_product nas_product_avx512 = {packed_size, pack, run};
+const nas_product nas_product_avx512 = {packed_size, pack, run, run_plain, NR};
 const nas_rows nas_rows_avx512 = {softmax, softmax_again, norm, norm_back, dot, add_scaled};
 const nas_kernels nas_kernels_avx512 = {
     "avx512",        available, &nas_product_avx512, &nas_product_avx512, &nas_product_avx512,

@@ -402,8 +402,8 @@ static bool has_amx(void)
            syscall(SYS_arch_prctl, 0x1023, 18) == 0;
 }
 
-static const nas_product product_avx512 = {packed_size, pack, run_avx512};
-static const nas_product product_amx = {packed_size, pack, run_amx};
+static const nas_product product_avx512 = {packed_size, pack, run_avx512, NULL, 0};
+static const nas_product product_amx = {packed_size, pack, run_amx, NULL, 0};
 
 const nas_kernels nas_kernels_avx512_bf16 = {"avx512-bf16",   has_bf16,        &nas_product_avx512,
                                              &product_avx512, &product_avx512, &nas_rows_avx512};

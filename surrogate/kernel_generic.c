@@ -21,8 +21,8 @@ static void pack(size_t k, size_t n, nas_view b, float *packed)
             packed[i * n + j] = b.data[i * b.row + j * b.col];
 }
 
-static void run(size_t m, size_t n, size_t k, nas_view a, const float *b, float *c, size_t ldc,
-                nas_finish finish)
+static void run_plain(size_t m, size_t n, size_t k, nas_view a, const float *b, size_t ldb,
+                      float *c, size_t ldc, nas_finish finish)
 {
     for (size_t i = 0; i < m; i++) {
         if (!finish.add)
@@ -30,10 +30,16 @@ static void run(size_t m, size_t n, size_t k, nas_view a, const float *b, float 
         for (size_t l = 0; l < k; l++) {
             float scale = a.data[i * a.row + l * a.col];
             for (size_t j = 0; j < n; j++)
-                c[i * ldc + j] += scale * b[l * n + j];
+                c[i * ldc + j] += scale * b[l * ldb + j];
         }
     }
     nas_finish_block(m, n, finish, c, ldc);
+}
+
+static void run(size_t m, size_t n, size_t k, nas_view a, const float *b, float *c, size_t ldc,
+                nas_finish finish)
+{
+    run_plain(m, n, k, a, b, n, c, ldc, finish);
 }
 
 static void softmax_again(float *x, size_t n, float scale, float log_sum)
@@ -97,7 +103,7 @@ static void add_scaled(float *y, float scale, const float *x, size_t n)
         y[i] += scale * x[i];
 }
 
-static const nas_product product = {packed_size, pack, run};
+static const nas_product product = {packed_size, pack, run, run_plain, 1};
 static const nas_rows rows = {softmax, softmax_again, norm, norm_back, dot, add_scaled};
 
 const nas_kernels nas_kernels_generic = {"generic", always, &product, &product, &product, &rows};

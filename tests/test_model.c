@@ -66,6 +66,26 @@ static void check_product(const nas_kernels *kernels, const nas_product *product
     free(want);
 }
 
+/* On B as it lies in memory: the same bits, whatever lies between its rows. */
+static void check_plain_product(const nas_kernels *kernels, size_t m, size_t panels, size_t k)
+{
+    const nas_product *exact = kernels->exact;
+    size_t n = panels * exact->panel, ldb = n + 3;
+    nas_rng rng = nas_rng_seed(m + k);
+    float *a = normals(&rng, m * k), *b = normals(&rng, k * ldb), *c = normals(&rng, m * n);
+    float *want = nas_alloc(m * n * sizeof *want);
+    float *packed = nas_alloc_lines(exact->size(k, n) * sizeof *packed);
+    memcpy(want, c, m * n * sizeof *c);
+    exact->pack(k, n, (nas_view){b, ldb, 1}, packed);
+    for (int add = 1; add >= 0; add--) {
+        nas_finish finish = {.add = add, .bias = b};
+        exact->run(m, n, k, (nas_view){a, 1, m}, packed, want, n, finish);
+        exact->run_plain(m, n, k, (nas_view){a, 1, m}, b, ldb, c, n, finish);
+        assert_memory_equal(c, want, m * n * sizeof *c);
+    }
+    free(a), free(b), free(c), free(want), free(packed);
+}
+
 static void check_rows(const nas_kernels *kernels, size_t n)
 {
     nas_rng rng = nas_rng_seed(n);
@@ -120,6 +140,8 @@ static void test_paths(void **state)
             }
         for (size_t n = 1; n < 70; n += n < 20 ? 1 : 7)
             check_rows(kernels, n);
+        for (size_t m = 1; m < 120; m += 13)
+            check_plain_product(kernels, m, 1 + m % 4, 3 * m);
         tried++;
     }
     assert_true(tried >= 1);

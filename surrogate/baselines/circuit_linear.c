@@ -1,5 +1,5 @@
-/* Products of a circuit: rows times a parameter. A parameter is packed once a step for all products
- * with it; back, only rows that have a gradient are multiplied. */
+/* Products of a circuit: rows times a parameter. A parameter that many blocks of a step read is
+ * packed for all of them; back, only rows that have a gradient are multiplied. */
 #include "surrogate/baselines/circuit_op.h"
 
 #include <assert.h>
@@ -7,6 +7,23 @@
 #include <string.h>
 
 /* ---- packing ---- */
+
+/* Room for need floats; what was there is lost. */
+static float *room(float **buffer, size_t *cap, size_t need)
+{
+    if (need > *cap) {
+        free(*buffer);
+        *buffer = nas_alloc_lines(need * sizeof **buffer);
+        *cap = need;
+    }
+    return *buffer;
+}
+
+/* Whether a weight is read by few products of a step: copies of all would leave the cache. */
+static bool read_once(const nas_work *w)
+{
+    return w->learns && w->loaded <= w->block;
+}
 
 static float *pack_of(nas_work *w, work_pack *p, size_t k, size_t n, nas_view b)
 {
@@ -29,8 +46,14 @@ static const float *weight_packed(nas_work *w, int v)
 /* Transposed and without the first rows: the number of these is the same for all readers of v. */
 static const float *weight_turned(nas_work *w, int v, size_t without)
 {
-    const size_t k = (size_t)w->circuit->value[v].rows, n = work_cols(w, v);
-    return pack_of(w, &w->pack[v][1], n, k - without, (nas_view){work_x(w, v) + without * n, 1, n});
+    const nas_product *exact = w->kernels->exact;
+    const size_t k = (size_t)w->circuit->value[v].rows - without, n = work_cols(w, v);
+    const nas_view turned = {work_x(w, v) + without * n, 1, n};
+    if (!read_once(w))
+        return pack_of(w, &w->pack[v][1], n, k, turned);
+    float *packed = room(&w->packed, &w->packed_cap, exact->size(n, k));
+    exact->pack(n, k, turned, packed);
+    return packed;
 }
 
 void work_clear_packs(nas_work *w)
@@ -49,7 +72,7 @@ void work_clear_packs(nas_work *w)
 /* ---- rows ---- */
 
 /* The rows whose gradient is not zero; returns how many. */
-static size_t live_rows(nas_work *w, size_t rows, const float *dy, size_t n)
+FAST static size_t live_rows(nas_work *w, size_t rows, const float *dy, size_t n)
 {
     size_t count = 0;
     w->live = nas_grow(w->live, &w->live_cap, rows, sizeof *w->live);
@@ -86,24 +109,18 @@ static shape shape_of(const nas_work *w, const circuit_op *op)
                    (size_t)w->circuit->value[op->a].still};
 }
 
-/* Room for need floats; what was there is lost. */
-static float *room(float **buffer, size_t *cap, size_t need)
-{
-    if (need > *cap) {
-        free(*buffer);
-        *buffer = nas_alloc_lines(need * sizeof **buffer);
-        *cap = need;
-    }
-    return *buffer;
-}
-
 /* y (rows,n) = x W + bias */
 static void linear_forward(nas_work *w, const circuit_op *op)
 {
     shape s = shape_of(w, op);
-    const float *packed = weight_packed(w, op->b), *bias = op->c >= 0 ? work_x(w, op->c) : NULL;
-    w->kernels->exact->run(s.rows, s.n, s.k, (nas_view){work_x(w, op->a), s.k, 1}, packed,
-                           work_out(w, op->out), s.n, (nas_finish){.bias = bias});
+    const nas_product *exact = w->kernels->exact;
+    const nas_view x = {work_x(w, op->a), s.k, 1};
+    const nas_finish finish = {.bias = op->c >= 0 ? work_x(w, op->c) : NULL};
+    float *y = work_out(w, op->out);
+    if (read_once(w) && s.n % exact->panel == 0)
+        exact->run_plain(s.rows, s.n, s.k, x, work_x(w, op->b), s.n, y, s.n, finish);
+    else
+        exact->run(s.rows, s.n, s.k, x, weight_packed(w, op->b), y, s.n, finish);
 }
 
 FAST static void add_rows(const float *dy, size_t rows, size_t n, float *bias)
@@ -112,20 +129,32 @@ FAST static void add_rows(const float *dy, size_t rows, size_t n, float *bias)
         work_add(bias, dy + i * n, 1, n);
 }
 
-/* dW += x^T dy, dx += dy W^T (dx = when not add), but for the columns that are still; dx has ldx
- * floats a row. */
+/* dW += x^T dy */
+static void weight_back(nas_work *w, const circuit_op *op, shape s, const float *x, const float *dy)
+{
+    const nas_product *exact = w->kernels->exact;
+    const nas_view turned = {x, 1, s.k};
+    const nas_finish add = {.add = true};
+    float *dw = work_d(w, op->b);
+    if (s.n % exact->panel == 0) {
+        exact->run_plain(s.k, s.n, s.rows, turned, dy, s.n, dw, s.n, add);
+        return;
+    }
+    float *packed = room(&w->packed, &w->packed_cap, exact->size(s.rows, s.n));
+    exact->pack(s.rows, s.n, (nas_view){dy, s.n, 1}, packed);
+    exact->run(s.k, s.n, s.rows, turned, packed, dw, s.n, add);
+}
+
+/* And dx += dy W^T (dx = when not add), but for the columns that are still; dx has ldx floats a
+ * row. */
 static void multiply_back(nas_work *w, const circuit_op *op, shape s, const float *x,
                           const float *dy, float *dx, size_t ldx, bool add)
 {
-    const nas_product *exact = w->kernels->exact;
-    float *packed = room(&w->packed, &w->packed_cap, exact->size(s.rows, s.n));
     if (op->c >= 0)
         add_rows(dy, s.rows, s.n, work_d(w, op->c));
-    exact->pack(s.rows, s.n, (nas_view){dy, s.n, 1}, packed);
-    exact->run(s.k, s.n, s.rows, (nas_view){x, 1, s.k}, packed, work_d(w, op->b), s.n,
-               (nas_finish){.add = true});
-    exact->run(s.rows, s.k - s.still, s.n, (nas_view){dy, s.n, 1}, weight_turned(w, op->b, s.still),
-               dx, ldx, (nas_finish){.add = add});
+    weight_back(w, op, s, x, dy);
+    w->kernels->exact->run(s.rows, s.k - s.still, s.n, (nas_view){dy, s.n, 1},
+                           weight_turned(w, op->b, s.still), dx, ldx, (nas_finish){.add = add});
 }
 
 /* In place when nearly every row has a gradient, else on copies of those that have. */

@@ -134,20 +134,14 @@ FAST static void raw_scores(const nas_work *w, const circuit_op *op, size_t g, s
 }
 
 /* Softmax of the leaky scores over the nodes heard; 0 elsewhere. */
-static void soften(uint64_t from, const float *score, float *weight, size_t nodes)
+static void soften(const nas_work *w, uint64_t from, const float *score, float *weight)
 {
-    float max = -INFINITY, sum = 0;
+    const size_t nodes = (size_t)w->circuit->nodes;
     for (size_t j = 0; j < nodes; j++) {
-        weight[j] = score[j] > 0 ? score[j] : LEAK * score[j];
-        if (from >> j & 1)
-            max = fmaxf(max, weight[j]);
+        float leaky = score[j] > 0 ? score[j] : LEAK * score[j];
+        weight[j] = from >> j & 1 ? leaky : -INFINITY;
     }
-    for (size_t j = 0; j < nodes; j++) {
-        weight[j] = from >> j & 1 ? expf(weight[j] - max) : 0;
-        sum += weight[j];
-    }
-    for (size_t j = 0; j < nodes; j++)
-        weight[j] /= sum;
+    w->kernels->rows->softmax(weight, nodes, 1);
 }
 
 static void weigh(const float *x, const float *weight, size_t count, float *restrict sum, size_t n)
@@ -173,7 +167,7 @@ FAST static void attend_forward(nas_work *w, const circuit_op *op)
             continue;
         }
         raw_scores(w, op, g, i, weight + nodes);
-        soften(heard(w, op, g, i), weight + nodes, weight, nodes);
+        soften(w, heard(w, op, g, i), weight + nodes, weight);
         weigh(work_x(w, op->a) + g * nodes * n, weight, w->count[g], y, n);
         for (size_t c = 0; c < n; c++)
             y[c] *= gate[c];

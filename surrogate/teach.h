@@ -23,8 +23,8 @@ size_t nas_teach_times(size_t rows, size_t n);
 /* Adds n architectures with labels of each metric's best teacher, the one with the least error on
  * rows left out: one of those names, or what the corpus' model knows of other metrics there
  * (known.h). For krr-both the committee that it heads (committee.h) labels what is better large, as
- * accuracy is; its networks are not good at latencies. The metrics are in the model's schema.
- * Errors as of fitting. */
+ * accuracy is, from 50 rows on; its networks are not good at latencies. The metrics are in the
+ * model's schema. Errors as of fitting. */
 nas_status nas_teach(nas_corpus *corpus, const nas_labels *labels, const char *const *teacher,
                      size_t n, uint64_t seed, nas_err *err);
 

@@ -1,7 +1,6 @@
 /* The program naslm: finds the subcommand, reads its options, runs it, turns a status into a
  * sentence and an exit code. */
 #include "search/command.h"
-#include "surrogate/kernel.h"
 
 #include <ctype.h>
 #include <fcntl.h>
@@ -142,7 +141,6 @@ int main(int argc, char **argv)
 {
     start_with_short_spins(argv);
     fill_standard_streams();
-    nas_kernels_flush_tiny();
     signal(SIGXFSZ, SIG_IGN);           /* a file that may not grow is an error of its write */
     mallopt(M_MMAP_THRESHOLD, 1 << 28); /* keep freed memory: graphs are made and freed by the */
     mallopt(M_TRIM_THRESHOLD, 1 << 28); /* thousand, and fresh pages cost more than they do */

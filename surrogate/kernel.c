@@ -51,13 +51,30 @@ const nas_kernels *nas_kernels_choose(nas_err *err)
     return nas_kernels_list[i];
 }
 
-void nas_kernels_flush_tiny(void)
-{
 #if defined(__SSE__)
+unsigned nas_tiny_flush(void)
+{
     enum { FLUSH = 0x8000, ZEROS = 0x0040 };
-    __builtin_ia32_ldmxcsr(__builtin_ia32_stmxcsr() | FLUSH | ZEROS);
-#endif
+    unsigned before = __builtin_ia32_stmxcsr();
+    __builtin_ia32_ldmxcsr(before | FLUSH | ZEROS);
+    return before;
 }
+
+void nas_tiny_keep(unsigned before)
+{
+    __builtin_ia32_ldmxcsr(before);
+}
+#else
+unsigned nas_tiny_flush(void)
+{
+    return 0;
+}
+
+void nas_tiny_keep(unsigned before)
+{
+    (void)before;
+}
+#endif
 
 static size_t blocks(size_t n, size_t size)
 {

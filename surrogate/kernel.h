@@ -93,10 +93,12 @@ extern const nas_kernels *const nas_kernels_list[]; /* fastest first; slow ones 
  * NAS_USAGE when it is unknown or this CPU lacks it. */
 const nas_kernels *nas_kernels_choose(nas_err *err);
 
-/* From here on numbers below the normal range (1e-38) are zero in this thread and in those it
- * starts. Moments of weights that are no longer moved sink there, and x86 takes a hundred times
- * longer over them: call it before training. Elsewhere it does nothing. */
-void nas_kernels_flush_tiny(void);
+/* Numbers below the normal range (1e-38) are zero in this thread until nas_tiny_keep is given what
+ * this returned. Moments of weights that are no longer moved sink there, and x86 takes a hundred
+ * times longer over them. It is for training alone: a user's 1e-310 is a number. Elsewhere these do
+ * nothing. */
+unsigned nas_tiny_flush(void);
+void nas_tiny_keep(unsigned before);
 /* The path called name, with the same errors. */
 const nas_kernels *nas_kernels_find(const char *name, nas_err *err);
 

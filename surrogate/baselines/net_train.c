@@ -1,5 +1,6 @@
 /* Training of the graph networks and their scores. */
 #include "surrogate/baselines/net.h"
+#include "surrogate/kernel.h"
 
 #include <assert.h>
 #include <math.h>
@@ -196,6 +197,7 @@ float *nas_net_train(const nas_net *net, const nas_circuit *circuit, const nas_e
     uint32_t *order = nas_alloc(n * sizeof *order);
     for (size_t i = 0; i < n; i++)
         order[i] = (uint32_t)i;
+    unsigned tiny = nas_tiny_flush();
     for (int e = 0; e < net->epochs && n > 1; e++) {
         nas_rng epoch = nas_rng_child(rng, "epoch", (uint64_t)e);
         t.rate = cosine_rate(net, e);
@@ -204,6 +206,7 @@ float *nas_net_train(const nas_net *net, const nas_circuit *circuit, const nas_e
         else
             epoch_of_rows(&t, order, &epoch);
     }
+    nas_tiny_keep(tiny);
     nas_work_free(t.work);
     nas_adam_clear(&t.adam);
     free(order);
@@ -232,6 +235,7 @@ void nas_net_score(const nas_net *net, const nas_circuit *circuit, const float *
     size_t cols = net->loss == NAS_LOSS_PAIR ? 4 : 1;
 #pragma omp parallel
     {
+        unsigned tiny = nas_tiny_flush();
         nas_work *work = nas_work_new(circuit, weights, least(CHUNK, encoding->n), false);
 #pragma omp for schedule(dynamic)
         for (size_t i = 0; i < encoding->n; i += CHUNK) {
@@ -242,5 +246,6 @@ void nas_net_score(const nas_net *net, const nas_circuit *circuit, const float *
                 score[i + k] = result_score(net, nas_work_result(work) + k * cols);
         }
         nas_work_free(work);
+        nas_tiny_keep(tiny);
     }
 }

@@ -3,7 +3,7 @@
 #include "results/rank.h"
 #include "search/command.h"
 #include "search/train_data.h"
-#include "surrogate/train.h"
+#include "search/train_log.h"
 
 #include <math.h>
 #include <signal.h>
@@ -28,6 +28,12 @@ static const nas_option OPTIONS[] = {
     {"rows", 0, "N", "learn from N rows of each table, judge by the others", NAS_OPTION_U64},
     {"hold-out", 0, "SHARE", "without --rows: rows kept for judging (0.05)", NAS_OPTION_REAL},
     {"table-rows", 0, "N", "learn from at most N of the others of a table", NAS_OPTION_U64},
+    {"validate", 0, "SHARE",
+     "of the rows to learn, watch the training with this share instead (0): the weights with the "
+     "best tau-b there are taken, and spreads corrected",
+     NAS_OPTION_REAL},
+    {"patience", 0, "N", "then stop after N of 20 looks without a better one (8; 0: never)",
+     NAS_OPTION_U64},
     {"draw", 0, "K", "number of the split (0)", NAS_OPTION_U64},
     {"test", 0, "N", "rows of each table to judge by, at most (1000)", NAS_OPTION_U64},
     {"from", 0, "MODEL", "start from a trained model; shipped: the built-in one", NAS_OPTION_TEXT},
@@ -58,6 +64,8 @@ static const nas_option OPTIONS[] = {
     {"memory", 0, "SIZE", "most memory, as 2G or 500M (4G)", NAS_OPTION_TEXT},
     {"checkpoint", 0, "SECONDS", "time between checkpoints (300)", NAS_OPTION_REAL},
     {"resume", 0, NULL, "go on from the checkpoint", NAS_OPTION_FLAG},
+    {"log", 0, "FILE.h5", "write loss, gradient norm, rate and tau-b of the training",
+     NAS_OPTION_TEXT},
     {"progress", 0, "HOW", "auto (default), bar, plain or none", NAS_OPTION_TEXT},
     {"threads", 0, "N", "threads; the result is the same bits for one number", NAS_OPTION_U64},
     NAS_OPTION_SEED,
@@ -65,6 +73,9 @@ static const nas_option OPTIONS[] = {
     NAS_OPTION_FORCE,
     NAS_OPTION_FORMAT,
     {0}};
+
+enum { LOOKS = 20, PATIENCE = 8 };     /* at the rows that watch: so often, and so many in vain */
+static const char LOG[] = "train_log"; /* in the metadata of a checkpoint */
 
 static volatile int stop_signal; /* the one thing that a handler may touch */
 
@@ -93,6 +104,7 @@ typedef struct {
     const nas_batch *batch;
     nas_train_config config;
     nas_trainer *trainer;
+    nas_train_log log;
 } plan;
 
 /* What an option is when it is not given: usually, and where rows are few and taught from. */
@@ -205,9 +217,9 @@ static nas_status check_memory(const plan *p, nas_err *err)
 
 static nas_status check_shares(const plan *p, nas_err *err)
 {
-    static const char *const shares[] = {"hold-out", "dropout", "average"};
+    static const char *const shares[] = {"hold-out", "validate", "dropout", "average"};
     static const char *const counts[] = {"batch", "epochs"};
-    for (size_t i = 0; i < 3; i++)
+    for (size_t i = 0; i < sizeof shares / sizeof *shares; i++)
         if (real(p, shares[i], 0) < 0 || real(p, shares[i], 0) >= 1)
             return nas_fail(err, NAS_USAGE, "option '--%s' takes a share below 1", shares[i]);
     for (size_t i = 0; i < 2; i++)
@@ -216,6 +228,8 @@ static nas_status check_shares(const plan *p, nas_err *err)
     if (real(p, "rate", 1) <= 0 || real(p, "jitter", 0) < 0 || real(p, "decay", 0) < 0 ||
         real(p, "ranking", 0) < 0)
         return nas_fail(err, NAS_USAGE, "rate, jitter, decay or ranking is negative");
+    if (nas_options_has(p->o, "patience") && real(p, "validate", 0) == 0)
+        return nas_fail(err, NAS_USAGE, "option '--patience' needs '--validate'");
     return NAS_OK;
 }
 
@@ -283,7 +297,9 @@ static void describe_training(const plan *p)
                     real(p, "jitter", usual(p, 0.1, 0.02)),
                     (unsigned long long)u64(p, "numbers", 0),
                     (unsigned long long)u64(p, "fewest", 0));
-    nas_bytes_print(&text, "\"taught\": %zu, ", p->data.taught);
+    nas_bytes_print(&text, "\"taught\": %zu, \"validate\": %.17g, \"patience\": %llu, ",
+                    p->data.taught, real(p, "validate", 0),
+                    (unsigned long long)u64(p, "patience", PATIENCE));
     nas_bytes_print(&text, "\"ranking\": %.17g, \"from\": ", real(p, "ranking", 0));
     const char *before = nas_model_meta(p->rlm->model, "provenance");
     nas_bytes_print(&text, "%s}", before ? before : "null");
@@ -302,54 +318,119 @@ static nas_status resume(plan *p, nas_err *err)
     const char *is = nas_model_meta(p->rlm->model, "provenance");
     if (file && (!was || strcmp(was, is)))
         nas_fail(err, NAS_USAGE, "'%s' is of a training with other options or data", path);
+    const char *log = file ? nas_safetensors_meta(file, LOG) : NULL;
+    if (err->code == NAS_OK && log && nas_train_log_parse(&p->log, log, err))
+        nas_fail_in(err, "'%s'", path);
     nas_safetensors_free(file);
     return err->code ? err->code : nas_trainer_resume(p->trainer, path, err);
 }
 
-static void tell(const nas_train_report *r, double loss, double rate, bool bar)
+/* Everything that goes on from here: weights, moments, and the log, which knows the best tau. */
+static nas_status save_checkpoint(plan *p, nas_err *err)
 {
-    double left = (double)(r->steps - r->step) / rate;
-    fprintf(stderr, "%sstep %llu of %llu, loss %.4f, %.1f steps/s, %.0f s left%s", bar ? "\r" : "",
-            (unsigned long long)r->step, (unsigned long long)r->steps, loss, rate, left,
-            bar ? "\033[K" : "\n");
+    nas_bytes text = {0};
+    nas_train_log_print(&p->log, &text);
+    nas_model_set_meta(p->rlm->model, LOG, text.data);
+    nas_bytes_clear(&text);
+    nas_status status = nas_trainer_save(p->trainer, p->checkpoint.data, err);
+    nas_model_set_meta(p->rlm->model, LOG, NULL);
+    return status;
+}
+
+/* What the progress line tells. */
+typedef struct {
+    bool any, bar;
+    double start, told; /* seconds */
+    uint64_t steps, tokens;
+    double loss; /* running mean */
+} progress;
+
+static void tell(progress *g, const nas_train_report *r, double tau, bool last)
+{
+    double now = seconds(), took = now - g->start + 1e-9, rate = (double)g->steps / took;
+    g->loss = g->steps == 1 ? r->loss : 0.98 * g->loss + 0.02 * r->loss;
+    if (!g->any || (now < g->told + (g->bar ? 0.2 : 10) && !last))
+        return;
+    g->told = now;
+    fprintf(stderr, "%sstep %llu of %llu, loss %.4f, ", g->bar ? "\r" : "",
+            (unsigned long long)r->step, (unsigned long long)r->steps, g->loss);
+    if (!isnan(tau))
+        fprintf(stderr, "tau-b %.4f at best, ", tau);
+    fprintf(stderr, "%.0f tokens/s, %.0f s left%s", (double)g->tokens / took,
+            (double)(r->steps - r->step) / rate, g->bar ? "\033[K" : "\n");
+}
+
+/* Closes a point of the log where one is due, after looking at the rows that watch where that is
+ * due; *enough when their tau-b has not become better for long. */
+static nas_status watch(plan *p, const nas_train_report *r, bool *enough, nas_err *err)
+{
+    uint64_t point = r->steps / 200 + 1, look = r->steps / LOOKS + 1;
+    bool watched = nas_train_data_watched(&p->data) && (r->step % look == 0 || r->step == r->steps);
+    double tau = NAN, best;
+    size_t since, patience = u64(p, "patience", PATIENCE);
+    if (watched) {
+        nas_trainer_swap(p->trainer);
+        nas_status status = nas_train_data_watch(&p->data, p->rlm, &tau, err);
+        if (status)
+            return status;
+        best = nas_train_log_best(&p->log, &since);
+        if (isnan(best) || tau > best)
+            nas_trainer_keep(p->trainer);
+        nas_trainer_swap(p->trainer);
+    }
+    if (watched || r->step % point == 0 || r->step == r->steps)
+        nas_train_log_point(&p->log, tau);
+    nas_train_log_best(&p->log, &since);
+    *enough = watched && patience && since >= patience;
+    return NAS_OK;
 }
 
 static nas_status train(plan *p, nas_err *err)
 {
     const char *how = nas_options_text(p->o, "progress", "auto");
-    bool bar = !strcmp(how, "bar") || (!strcmp(how, "auto") && isatty(STDERR_FILENO));
-    double start = seconds(), told = start, saved = start, loss = NAN;
+    progress g = {.any = strcmp(how, "none"), .start = seconds()};
+    g.bar = !strcmp(how, "bar") || (!strcmp(how, "auto") && isatty(STDERR_FILENO));
+    double saved = g.start;
+    bool enough = false;
     nas_train_report r;
-    for (uint64_t steps = 0; !stop_signal && nas_trainer_step(p->trainer, &r);) {
-        double now = seconds();
-        loss = isnan(loss) ? r.loss : 0.98 * loss + 0.02 * r.loss;
-        steps++;
-        if (strcmp(how, "none") && (now > told + (bar ? 0.2 : 10) || r.step == r.steps)) {
-            tell(&r, loss, (double)steps / (now - start + 1e-9), bar);
-            told = now;
-        }
-        if (now > saved + real(p, "checkpoint", 300)) {
-            if (nas_trainer_save(p->trainer, p->checkpoint.data, err))
+    while (!stop_signal && !enough && nas_trainer_step(p->trainer, &r)) {
+        size_t since;
+        nas_train_log_step(&p->log, &r, nas_optim_rate(&p->config.optim, r.step - 1));
+        if (watch(p, &r, &enough, err))
+            return err->code;
+        g.steps++;
+        g.tokens += r.tokens;
+        tell(&g, &r, nas_train_log_best(&p->log, &since), enough || r.step == r.steps);
+        if (seconds() > saved + real(p, "checkpoint", 300)) {
+            if (save_checkpoint(p, err))
                 return err->code;
-            saved = now;
+            saved = seconds();
         }
     }
-    if (bar && strcmp(how, "none"))
+    if (g.bar && g.any)
         fputc('\n', stderr);
+    if (enough)
+        fprintf(stderr, "stopped early: tau-b has not become better\n");
     return NAS_OK;
 }
 
 /* Saves the end, or a checkpoint when a signal came. */
 static nas_status finish(plan *p, nas_err *err)
 {
+    const char *log = nas_options_text(p->o, "log", NULL);
     if (stop_signal) {
-        if (nas_trainer_save(p->trainer, p->checkpoint.data, err))
+        if (save_checkpoint(p, err))
             return err->code;
         fprintf(stderr, "stopped; '--resume' goes on from '%s'\n", p->checkpoint.data);
         return (nas_status)(128 + stop_signal);
     }
     nas_trainer_swap(p->trainer);
-    nas_status status = nas_rlm_save(p->rlm, p->path, err);
+    nas_trainer_recall(p->trainer);
+    nas_status status = nas_train_data_calibrate(&p->data, p->rlm, err);
+    if (status == NAS_OK)
+        status = nas_rlm_save(p->rlm, p->path, err);
+    if (status == NAS_OK && log)
+        status = nas_train_log_save(&p->log, log, err);
     if (status == NAS_OK)
         unlink(p->checkpoint.data);
     return status;
@@ -398,6 +479,7 @@ static void clear_plan(plan *p)
     nas_corpus_free(p->corpus);
     nas_rlm_free(p->rlm);
     nas_train_data_close(&p->data);
+    nas_train_log_clear(&p->log);
     nas_bytes_clear(&p->checkpoint);
 }
 
@@ -411,6 +493,9 @@ static nas_status run_training(nas_options *o, nas_err *err)
         status = nas_command_threads(o, err);
     if (status == NAS_OK)
         status = nas_disk_vacant(p.path, nas_options_has(o, "force"), err);
+    if (status == NAS_OK && nas_options_has(o, "log"))
+        status =
+            nas_disk_vacant(nas_options_text(o, "log", NULL), nas_options_has(o, "force"), err);
     if (status)
         return status;
     struct sigaction action = {.sa_handler = on_signal};

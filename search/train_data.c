@@ -56,7 +56,7 @@ static nas_status read_free(nas_train_data *d, const char *text, nas_err *err)
 /* ---- sources ---- */
 
 /* --rows N: the first N learn, the rest judges; else the last share judges, and of the others at
- * most --table-rows learn. */
+ * most --table-rows learn. Of those that would learn the last share watches instead. */
 void nas_train_part_make(nas_train_part *part, const char *space, const char *const *key, size_t n,
                          const nas_options *o)
 {
@@ -72,6 +72,10 @@ void nas_train_part_make(nas_train_part *part, const char *space, const char *co
     if (part->n_train > learn)
         part->n_train = learn;
     part->n_test = n - part->test_at < most ? n - part->test_at : most;
+    size_t end = part->n_train;
+    part->n_train -= (size_t)floor((double)end * nas_options_real(o, "validate", 0));
+    part->watch_at = nas_split_test(&part->split, part->n_train);
+    part->watch = part->watch_at < end && part->n_train < end ? end - part->watch_at : 0;
 }
 
 /* The split of protocol: by the digest of canonical strings. */

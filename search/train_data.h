@@ -19,6 +19,7 @@
 typedef struct {
     nas_split split;
     size_t n_train;         /* the first of the split */
+    size_t watch_at, watch; /* those behind them that watch the training */
     size_t times;           /* each of them counts so often */
     size_t test_at, n_test; /* and those it is judged by */
 } nas_train_part;
@@ -76,6 +77,15 @@ nas_status nas_train_data_teach(const nas_train_data *data, nas_corpus *corpus, 
                                 nas_err *err);
 /* Rows that are learned, of all tables and texts. */
 size_t nas_train_data_rows(const nas_train_data *data);
+/* Has some source rows that watch? */
+bool nas_train_data_watched(const nas_train_data *data);
+/* *tau: the mean tau-b over all metrics of the sources, on at most 200 of their rows that watch;
+ * nan where none has a tau-b. */
+nas_status nas_train_data_watch(const nas_train_data *data, const nas_rlm *rlm, double *tau,
+                                nas_err *err);
+/* Corrects the model's spreads (calibrate.h) of every metric that enough of those rows have; what a
+ * training before this one found for the same spaces and tasks is forgotten. */
+nas_status nas_train_data_calibrate(const nas_train_data *data, nas_rlm *rlm, nas_err *err);
 /* Predicts the rows of each source kept for judging; one row of the report a metric: space, task,
  * metric, n, tau-b, Spearman, 95 % interval of tau-b. */
 nas_status nas_train_data_judge(const nas_train_data *data, const nas_rlm *rlm, nas_report *report,
@@ -85,7 +95,7 @@ nas_status nas_train_data_judge(const nas_train_data *data, const nas_rlm *rlm, 
 
 enum { NAS_TRAIN_VOCAB = 4000 }; /* texts of each source that a vocabulary is learned on */
 
-/* Splits n rows by their keys as --draw, --rows, --hold-out and so on say. */
+/* Splits n rows by their keys as --draw, --rows, --hold-out, --validate and so on say. */
 void nas_train_part_make(nas_train_part *part, const char *space, const char *const *key, size_t n,
                          const nas_options *options);
 /* Adds a metric once; NAS_USAGE when it is there in another unit. */

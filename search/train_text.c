@@ -123,7 +123,7 @@ static nas_status add_rows(const nas_train_text *t, nas_corpus *corpus, size_t d
         if (i < part->n_train) {
             put_labels(t, row, at, label);
             status = nas_corpus_add(corpus, domain, &text, label, err);
-        } else if (i >= part->test_at) {
+        } else if (i >= part->test_at || i - part->watch_at < part->watch) {
             status = nas_rlm_encode(nas_corpus_rlm(corpus), &text, &id, &cap, &n, err);
         }
         if (status)

@@ -346,5 +346,8 @@ const char *nas_model_meta(const nas_model *m, const char *key)
 
 void nas_model_set_meta(nas_model *m, const char *key, const char *text)
 {
-    json_object_set_new(m->meta, key, json_string(text));
+    if (text)
+        json_object_set_new(m->meta, key, json_string(text));
+    else
+        json_object_del(m->meta, key);
 }

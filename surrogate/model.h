@@ -76,7 +76,7 @@ nas_status nas_model_read(nas_model *model, const nas_safetensors *file, nas_err
 /* Packs the weights for products; with back also for the backward pass. */
 void nas_model_pack(nas_model *model, bool back);
 
-/* Metadata: NULL when absent; set copies both. */
+/* Metadata: NULL when absent; set copies both, and removes what it is set to NULL. */
 const char *nas_model_meta(const nas_model *model, const char *key);
 void nas_model_set_meta(nas_model *model, const char *key, const char *text);
 

@@ -83,8 +83,9 @@ typedef struct {
 
 /* Metrics are written in order, each after the estimates of those before (with samples: after what
  * that sample wrote), unless each is asked alone. value (n,m) is the expectation on the metric's
- * scale, spread (n,m, may be NULL) the standard deviation, both in the metric's unit. The numbers
- * of an architecture do not depend on the others of the call, nor on threads. */
+ * scale, spread (n,m, may be NULL) the standard deviation, corrected where the scale knows how
+ * (calibrate.h), both in the metric's unit. The numbers of an architecture do not depend on the
+ * others of the call, nor on threads. */
 nas_status nas_rlm_predict(const nas_rlm *rlm, const nas_rlm_ask *ask, const nas_space *space,
                            const nas_task *task, const nas_arch *arch, size_t n, double *value,
                            double *spread, nas_err *err);

@@ -140,7 +140,7 @@ static void settle(const nas_scale *scale, nas_atom *atom, size_t n, double *val
         }
     *value = nas_scale_invert(scale, sum / mass);
     if (spread)
-        *spread = estimate.spread;
+        *spread = nas_calibration_apply(&scale->spread, estimate.spread);
 }
 
 /* Metric k of the piece into value and spread (n, m); *logit are the rows behind the sequences. */

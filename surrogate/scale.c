@@ -162,6 +162,8 @@ bool nas_scale_valid(const nas_scale *scale)
         return false;
     if (scale->kind == 0 ? scale->n != 0 : scale->n < 2)
         return false;
+    if (!nas_calibration_valid(&scale->spread))
+        return false;
     for (int i = 0; i < scale->n; i++)
         if (!isfinite(scale->x[i]) || !isfinite(scale->z[i]) ||
             (i && (scale->x[i] <= scale->x[i - 1] || scale->z[i] <= scale->z[i - 1])))

@@ -12,6 +12,7 @@
 #define NAS_SURROGATE_SCALE_H
 
 #include "spaces/base/err.h"
+#include "surrogate/calibrate.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,6 +24,7 @@ typedef struct {
     int n;                     /* knots; 0 for the identity */
     double x[NAS_SCALE_KNOTS]; /* (n) metric, increasing */
     double z[NAS_SCALE_KNOTS]; /* (n) what the model sees, increasing */
+    nas_calibration spread;    /* of estimates, in the metric's unit */
 } nas_scale;
 
 /* Fits the map of that kind on n labels; nans do not count. NAS_USAGE for an unknown kind,
@@ -39,7 +41,8 @@ double nas_scale_invert(const nas_scale *scale, double z);
 const char *nas_scale_name(const nas_scale *scale);
 /* The index of a kind, or -1. */
 int nas_scale_find(const char *kind);
-/* Are kind and knots what nas_scale_fit could have made? For what comes from a file. */
+/* Are kind, knots and calibration what nas_scale_fit could have made? For what comes from a file.
+ */
 bool nas_scale_valid(const nas_scale *scale);
 
 #endif

@@ -131,9 +131,13 @@ static json_t *metric_to_json(const nas_metric *metric, const nas_scale *scale)
     json_t *knots = json_array();
     for (int i = 0; i < scale->n; i++)
         json_array_append_new(knots, json_pack("[f, f]", scale->x[i], scale->z[i]));
-    return json_pack("{s:s, s:s, s:s, s:s, s:o}", "name", metric->name, "unit", metric->unit,
-                     "direction", nas_direction_name(metric->direction), "scale",
-                     nas_scale_name(scale), "knots", knots);
+    json_t *result = json_pack("{s:s, s:s, s:s, s:s, s:o}", "name", metric->name, "unit",
+                               metric->unit, "direction", nas_direction_name(metric->direction),
+                               "scale", nas_scale_name(scale), "knots", knots);
+    if (scale->spread.offset != 0 || scale->spread.slope != 0)
+        json_object_set_new(result, "spread",
+                            json_pack("[f, f]", scale->spread.offset, scale->spread.slope));
+    return result;
 }
 
 void nas_schema_print(const nas_schema *schema, nas_bytes *out)
@@ -161,9 +165,10 @@ static bool read_direction(const char *text, nas_direction *direction)
     return false;
 }
 
-static bool read_scale(const char *kind, const json_t *knots, nas_scale *scale)
+static bool read_scale(const char *kind, const json_t *knots, const nas_calibration *spread,
+                       nas_scale *scale)
 {
-    *scale = (nas_scale){.kind = nas_scale_find(kind)};
+    *scale = (nas_scale){.kind = nas_scale_find(kind), .spread = *spread};
     if (json_array_size(knots) > NAS_SCALE_KNOTS)
         return false;
     for (; scale->n < (int)json_array_size(knots); scale->n++) {
@@ -183,14 +188,16 @@ static nas_status read_metric(nas_schema *schema, json_t *item, nas_err *err)
     const json_t *knots;
     nas_metric metric;
     nas_scale scale;
-    if (json_unpack(item, "{s:s, s:s, s:s, s:s, s:o !}", "name", &name, "unit", &unit, "direction",
-                    &direction, "scale", &kind, "knots", &knots))
+    nas_calibration spread = {0};
+    if (json_unpack(item, "{s:s, s:s, s:s, s:s, s:o, s?[F, F !] !}", "name", &name, "unit", &unit,
+                    "direction", &direction, "scale", &kind, "knots", &knots, "spread",
+                    &spread.offset, &spread.slope))
         return nas_fail(err, NAS_FAILED, "metric %zu of the schema is not complete", schema->n);
     if (nas_metric_make(&metric, name, err))
         return NAS_FAILED;
     if (strlen(unit) >= NAS_METRIC_UNIT || !read_direction(direction, &metric.direction))
         return nas_fail(err, NAS_FAILED, "metric '%s' has a bad unit or direction", name);
-    if (!json_is_array(knots) || !read_scale(kind, knots, &scale))
+    if (!json_is_array(knots) || !read_scale(kind, knots, &spread, &scale))
         return nas_fail(err, NAS_FAILED, "metric '%s' has a bad scale", name);
     strcpy(metric.unit, unit);
     if (nas_schema_add(schema, &metric, err))

@@ -13,6 +13,7 @@ struct nas_trainer {
     nas_optim *optim;
     nas_tape *tape;
     float *grad; /* block */
+    float *kept; /* block, or NULL */
     size_t *order;
     uint64_t order_epoch;   /* of which epoch order is; UINT64_MAX: none */
     uint64_t epoch_batches; /* updates an epoch */
@@ -49,6 +50,7 @@ void nas_trainer_free(nas_trainer *t)
     nas_tape_free(t->tape);
     nas_chosen_clear(&t->chosen);
     free(t->grad);
+    free(t->kept);
     free(t->order);
     free(t->loss);
     free(t);
@@ -109,7 +111,7 @@ bool nas_trainer_step(nas_trainer *t, nas_train_report *report)
 
 size_t nas_trainer_bytes(const nas_trainer *t)
 {
-    size_t blocks = t->optim->average ? 5 : 4, rows = t->config.most_rows;
+    size_t blocks = t->optim->average ? 6 : 5, rows = t->config.most_rows;
     size_t longest = nas_spans_longest(t->data->input), out = nas_spans_longest(t->data->output);
     if (!rows || rows > t->config.batch * (longest + out))
         rows = t->config.batch * (longest + out);
@@ -120,14 +122,31 @@ size_t nas_trainer_bytes(const nas_trainer *t)
 
 /* ---- checkpoint ---- */
 
+static const char KEPT[] = "kept.";
+
 nas_status nas_trainer_save(const nas_trainer *t, const char *path, nas_err *err)
 {
-    nas_tensor_block blocks[3];
+    nas_tensor_block blocks[4];
     char text[24];
     size_t n = nas_optim_blocks(t->optim, blocks);
+    if (t->kept)
+        blocks[n++] = (nas_tensor_block){KEPT, t->kept};
     snprintf(text, sizeof text, "%llu", (unsigned long long)t->optim->step);
     nas_model_set_meta(t->model, "train_step", text);
     return nas_model_save_with(t->model, path, blocks, n, err);
+}
+
+/* The weights that were kept, if there are any. */
+static nas_status read_kept(nas_trainer *t, const nas_safetensors *file, nas_err *err)
+{
+    char name[100];
+    snprintf(name, sizeof name, "%s%s", KEPT, t->model->tensors.tensor[0].name);
+    if (!nas_safetensors_find(file, name))
+        return NAS_OK;
+    if (nas_tensors_check(&t->model->tensors, file, KEPT, err))
+        return err->code;
+    nas_trainer_keep(t);
+    return nas_tensors_read(&t->model->tensors, file, KEPT, t->kept, err);
 }
 
 nas_status nas_trainer_resume(nas_trainer *t, const char *path, nas_err *err)
@@ -145,6 +164,8 @@ nas_status nas_trainer_resume(nas_trainer *t, const char *path, nas_err *err)
         status = nas_model_read(t->model, file, err);
     if (!status)
         status = nas_optim_read(t->optim, file, err);
+    if (!status)
+        status = read_kept(t, file, err);
     if (status)
         nas_fail_in(err, "'%s'", path);
     else
@@ -161,6 +182,21 @@ void nas_trainer_swap(nas_trainer *t)
         t->model->weights[i] = t->optim->average[i];
         t->optim->average[i] = kept;
     }
+    nas_model_pack(t->model, true);
+}
+
+void nas_trainer_keep(nas_trainer *t)
+{
+    size_t size = t->model->tensors.count * sizeof *t->kept;
+    if (!t->kept)
+        t->kept = nas_alloc(size);
+    memcpy(t->kept, t->model->weights, size);
+}
+
+void nas_trainer_recall(nas_trainer *t)
+{
+    if (t->kept)
+        memcpy(t->model->weights, t->kept, t->model->tensors.count * sizeof *t->kept);
     nas_model_pack(t->model, true);
 }
 

@@ -40,7 +40,7 @@ void nas_trainer_free(nas_trainer *trainer);
 /* One update; false, and nothing done, when all epochs are over. */
 bool nas_trainer_step(nas_trainer *trainer, nas_train_report *report);
 
-/* Bytes of weights, gradients, moments and the largest batch. */
+/* Bytes of weights, those kept too, gradients, moments and the largest batch. */
 size_t nas_trainer_bytes(const nas_trainer *trainer);
 
 /* Writes the model with moments and step in one file; resume reads them into a trainer made with
@@ -50,6 +50,11 @@ nas_status nas_trainer_resume(nas_trainer *trainer, const char *path, nas_err *e
 
 /* Exchanges the weights with their average: once before judging or saving, once to go on. */
 void nas_trainer_swap(nas_trainer *trainer);
+
+/* Remembers the model's weights as they are, instead of those that it kept before. */
+void nas_trainer_keep(nas_trainer *trainer);
+/* Gives the model the weights that were kept; nothing happens when none were. */
+void nas_trainer_recall(nas_trainer *trainer);
 
 /* Mean loss over the examples of data, without dropout. */
 double nas_model_loss(const nas_model *model, const nas_batch *data, size_t most_rows);

@@ -304,13 +304,46 @@ static void test_scaled_tree(void **state)
     nas_tree_free(tree);
 }
 
+/* Errors that grow as the square root of what was told, which was too much: corrected, nine in ten
+ * lie within 1.645 spreads, whether those are small or large. */
+static void test_calibration(void **state)
+{
+    (void)state;
+    enum { N = 6000, FEW = NAS_CALIBRATION_LEAST };
+    static double error[N], spread[N];
+    nas_rng rng = nas_rng_seed(5);
+    size_t within[2] = {0, 0}, total[2] = {0, 0};
+    for (int i = 0; i < N; i++) {
+        spread[i] = exp(2 * nas_rng_normal(&rng));
+        error[i] = 0.4 * sqrt(spread[i]) * nas_rng_normal(&rng);
+    }
+    spread[7] = 0, error[8] = NAN; /* say nothing */
+    nas_calibration c = nas_calibration_fit(error, spread, N / 2);
+    near(c.slope, -0.5);
+    assert_true(fabs(c.offset - log(0.4)) < 0.05 && nas_calibration_valid(&c));
+    for (int i = N / 2; i < N; i++) {
+        bool wide = spread[i] > 1;
+        within[wide] += fabs(error[i]) < 1.645 * nas_calibration_apply(&c, spread[i]);
+        total[wide]++;
+    }
+    for (int k = 0; k < 2; k++)
+        assert_true(fabs((double)within[k] / (double)total[k] - 0.9) < 0.02);
+    assert_true(nas_calibration_apply(&c, 0) == 0);
+    error[0] = 0; /* a perfect estimate is no reason to fail */
+    nas_calibration few = nas_calibration_fit(error, spread, FEW + 2), none = {0};
+    assert_true(few.offset != 0 && nas_calibration_valid(&few));
+    few = nas_calibration_fit(error, spread, FEW + 1);
+    assert_memory_equal(&few, &none, sizeof none);
+    near(nas_calibration_apply(&none, 3), 3);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_exact),       cmocka_unit_test(test_bounded),
         cmocka_unit_test(test_narrow),      cmocka_unit_test(test_samples),
         cmocka_unit_test(test_scales),      cmocka_unit_test(test_scales_of_few),
-        cmocka_unit_test(test_scaled_tree),
+        cmocka_unit_test(test_scaled_tree), cmocka_unit_test(test_calibration),
     };
     return cmocka_run_group_tests_name("estimate", tests, NULL, NULL);
 }

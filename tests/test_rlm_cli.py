@@ -3,6 +3,7 @@ import csv
 import io
 import os
 import random
+import re
 import subprocess
 
 import tap
@@ -222,6 +223,36 @@ def a_stopped_training_goes_on_to_the_same_bytes():
     assert read("m.safetensors") == read(path) and not os.path.exists(path + ".checkpoint")
 
 
+def log_of(path):
+    out = subprocess.run(["h5dump", "-d", "/steps", path], capture_output=True, text=True).stdout
+    rows = re.findall(r"\{\s*((?:[-\w.+]+,\s*){6}[-\w.+]+)\s*\}", out)
+    return [[float(v) for v in row.split(",")] for row in rows]
+
+
+@case
+def a_watched_training_keeps_its_best_and_corrects_spreads():
+    watch = [*TRAIN, "--rows", 400, "--validate", 0.5, "--epochs", 30, "--rate", 0.03]
+    path = "watched.safetensors"
+    _, err = naslm(*watch, "--patience", 3, "--progress", "plain", "-o", path, "--log", "watched.h5")
+    rows = log_of("watched.h5")
+    taus = [row[6] for row in rows if row[6] == row[6]]
+    assert "tokens/s" in err and f"tau-b {max(taus):.4f} at best" in err, err[-300:]
+    assert len(taus) < 20 and "stopped early" in err and max(taus) not in taus[-3:], (taus, err)
+    assert all(a[0] < b[0] and a[2] < b[2] for a, b in zip(rows, rows[1:])), rows[:3]
+    assert re.search(rb'spread[\\"]+:\[', read(path)) and b"train_log" not in read(path)
+    refused("exists (--force", *watch, "-o", "x.safetensors", "--log", "watched.h5")
+    # stopped at once and resumed: the same bytes of both files
+    child = subprocess.Popen([NASLM, *map(str, watch), "--patience", "3", "-o", "w2.safetensors",
+                              "--log", "w2.h5", "--checkpoint", "0.05"],
+                             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while child.poll() is None and not os.path.exists("w2.safetensors.checkpoint"):
+        pass
+    child.terminate()
+    assert child.wait() == 143
+    naslm(*watch, "--patience", 3, "-o", "w2.safetensors", "--log", "w2.h5", "--resume")
+    assert read("w2.safetensors") == read(path) and read("w2.h5") == read("watched.h5")
+
+
 @case
 def refusals():
     new = ["-o", "new.safetensors"]
@@ -231,6 +262,8 @@ def refusals():
     refused("no table has the metric 'accurac'", *TRAIN, *new, "--metrics", "accurac")
     refused("nothing to learn from", "train", *new)
     refused("'--taught' needs '--table'", "train", "-s", "nbmacro", "--taught", 10, *new)
+    refused("'--patience' needs '--validate'", *TRAIN, *new, "--patience", 2)
+    refused("'--validate' takes a share", *TRAIN, *new, "--validate", 1)
     refused("'--d' does not go with '--from'", *TRAIN, *new, "--from", "m.safetensors")
     refused("not an even multiple", *TRAIN, *new, "--heads", 3)
     refused("not a count that costs nothing", *TRAIN, *new, "--free", "depht")

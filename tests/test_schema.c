@@ -158,6 +158,7 @@ static void test_metadata(void **state)
         label[i] = 90 + nas_rng_normal(&rng) / 3;
     assert_int_equal(nas_scale_fit(&s.scale[0], "normal", label, 200, NULL), NAS_OK);
     assert_int_equal(nas_scale_fit(&s.scale[2], "affine", label, 200, NULL), NAS_OK);
+    s.scale[2].spread = (nas_calibration){-0.3, 0.25};
     nas_bytes text = {0}, again = {0};
     nas_err err = {0};
     nas_schema_print(&s, &text);
@@ -206,6 +207,9 @@ static void test_refusals(void **state)
         {ONE(TOP("max", "%") "\"scale\":\"affine\",\"knots\":[[1,1],[2,\"9\"]]"), "bad scale"},
         {ONE(TOP("max", "%") "\"scale\":\"affine\",\"knots\":[[1,1],[2]]"), "bad scale"},
         {ONE(TOP("max", "%") "\"scale\":\"affine\",\"knots\":7"), "bad scale"},
+        {ONE(TOP("max", "%") "\"scale\":\"raw\",\"knots\":[],\"spread\":[1]"), "not complete"},
+        {ONE(TOP("max", "%") "\"scale\":\"raw\",\"knots\":[],\"spread\":[0,-1]"), "bad scale"},
+        {ONE(TOP("max", "%") "\"scale\":\"raw\",\"knots\":[],\"spread\":[99,0]"), "bad scale"},
         {"{\"number\":\"SCI(4,12)\",\"plain\":false,\"metrics\":[{\"name\":\"a b\",\"unit\":\"\","
          "\"direction\":\"max\",\"scale\":\"raw\",\"knots\":[]}]}",
          "a b"},

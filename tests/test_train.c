@@ -238,6 +238,46 @@ static void test_resume(void **state)
     nas_model_free(loaded);
 }
 
+/* Weights that were kept outlive more steps and a checkpoint. */
+static void test_keep(void **state)
+{
+    (void)state;
+    static task t;
+    task_fill(&t);
+    nas_model *model = task_model(), *other = task_model();
+    nas_trainer *a = nas_trainer_new(model, &t.data, &task_config);
+    nas_trainer *b = nas_trainer_new(other, &t.data, &task_config);
+    nas_train_report report;
+    nas_err err = {0};
+    char path[] = "/tmp/naslm-train-XXXXXX";
+    close(mkstemp(path));
+    size_t bytes = model->tensors.count * sizeof(float);
+    float *good = malloc(bytes), *now = malloc(bytes);
+    for (int i = 0; i < 10; i++) {
+        if (i == 5) {
+            nas_trainer_keep(a);
+            memcpy(good, model->weights, bytes);
+        }
+        assert_true(nas_trainer_step(a, &report));
+    }
+    memcpy(now, model->weights, bytes);
+    assert_int_equal(nas_trainer_save(a, path, &err), NAS_OK);
+    nas_trainer_recall(a);
+    assert_memory_equal(model->weights, good, bytes);
+    nas_trainer_recall(b); /* nothing is kept there yet */
+    assert_int_equal(nas_trainer_resume(b, path, &err), NAS_OK);
+    assert_memory_equal(other->weights, now, bytes);
+    nas_trainer_recall(b);
+    assert_memory_equal(other->weights, good, bytes);
+    unlink(path);
+    nas_trainer_free(a);
+    nas_trainer_free(b);
+    nas_model_free(model);
+    nas_model_free(other);
+    free(good);
+    free(now);
+}
+
 /* A batch taken in parts has the same gradient up to rounding. */
 static void test_parts(void **state)
 {
@@ -267,7 +307,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rate),   cmocka_unit_test(test_update_rule),
         cmocka_unit_test(test_order),  cmocka_unit_test(test_learns),
-        cmocka_unit_test(test_resume), cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_resume), cmocka_unit_test(test_keep),
+        cmocka_unit_test(test_parts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

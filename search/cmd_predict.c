@@ -19,7 +19,7 @@ static const nas_option OPTIONS[] = {
     {"text", 0, "FILE", "predict for the texts of a CSV or JSON file instead", NAS_OPTION_TEXT},
     {"input", 0, "COL", "their column; '--task NAME': as 'naslm train --text FILE@NAME' learned",
      NAS_OPTION_TEXT},
-    {"samples", 0, "N", "estimate from N samples; default: exact expectation", NAS_OPTION_U64},
+    {"samples", 0, "N", "estimate from N samples; default: exact distribution", NAS_OPTION_U64},
     NAS_OPTION_SEED,
     NAS_OPTION_THREADS,
     NAS_OPTION_FORMAT,
@@ -348,10 +348,10 @@ const nas_command nas_command_predict = {
     "[-m MODEL] -s SPACE --metrics LIST ARCH... | - | --onnx FILE\n"
     "       naslm predict -m MODEL --text FILE --input COL --metrics LIST",
     "what a trained surrogate says about architectures",
-    "For each metric a column with the estimate and one with its spread (standard deviation), "
-    "both\n"
-    "in the metric's unit; metrics come in the model's order, later ones conditioned on the\n"
-    "estimates of earlier ones. Values do not depend on threads or on the other architectures.\n"
+    "For each metric a column with the estimate, a median, and one with its spread (standard\n"
+    "deviation), both in the metric's unit; metrics come in the model's order, all others\n"
+    "conditioned on the estimate of the first, samples on all that was drawn before. Values do\n"
+    "not depend on threads or on the other architectures.\n"
     "A file that 'naslm export' wrote as onnx or text reads as its architecture, any other as "
     "plain\n"
     "operators: an extrapolation, and often longer than the model reads. The texts of '--text' "

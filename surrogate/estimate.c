@@ -53,6 +53,25 @@ double nas_estimate_quantile(const nas_atom *atom, size_t n, double q)
     return n ? atom[n - 1].value : NAN;
 }
 
+double nas_estimate_middle(const nas_atom *atom, size_t n)
+{
+    double mass = 0, sum = 0, share = 0, value = NAN;
+    for (size_t i = 0; i < n; i++)
+        mass += isfinite(atom[i].value) ? atom[i].p : 0;
+    for (size_t i = 0; i < n; i++) {
+        if (!isfinite(atom[i].value))
+            continue;
+        double next = sum + atom[i].p / 2, step = atom[i].value - value;
+        if (next >= mass / 2)
+            return isnan(value) ? atom[i].value
+                                : value + step * (mass / 2 - share) / (next - share);
+        value = atom[i].value;
+        share = next;
+        sum += atom[i].p;
+    }
+    return value;
+}
+
 /* ---- the tree ---- */
 
 typedef struct {

@@ -1,4 +1,4 @@
-/* Which number do the token probabilities mean? A tree of digits, its expectation and quantiles.
+/* Which number do the token probabilities mean? A tree of digits, its mean and quantiles.
  *
  *     nas_tree_start(tree, 1e-3);
  *     while ((n = nas_tree_frontier(tree, &parent, &token)) > 0)
@@ -35,6 +35,10 @@ nas_estimate nas_estimate_of(nas_atom *atom, size_t n);
 /* The least value with at least the share q of the mass at or below it, of sorted atoms; between
  * two values when q falls exactly there, as the usual median. nan for n = 0. */
 double nas_estimate_quantile(const nas_atom *atom, size_t n, double q);
+/* The median, of which as much is interpolated as lies between atoms: half of an atom's mass is
+ * below its value. Two distributions that differ rarely share it, as they may a quantile. Sorted
+ * atoms; those without a finite value do not count; nan when none is left. */
+double nas_estimate_middle(const nas_atom *atom, size_t n);
 
 typedef struct nas_tree nas_tree;
 

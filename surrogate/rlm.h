@@ -76,16 +76,17 @@ nas_status nas_rlm_encode(const nas_rlm *rlm, const nas_bytes *text, int32_t **i
 typedef struct {
     const size_t *metric; /* (m) rows of the schema, ascending */
     size_t m;
-    size_t samples; /* 0: exact expectation over the digit tree */
+    size_t samples; /* 0: exact distribution over the digit tree */
     uint64_t seed;  /* of the samples */
     bool alone;     /* each metric as if no other was asked for */
 } nas_rlm_ask;
 
-/* Metrics are written in order, each after the estimates of those before (with samples: after what
- * that sample wrote), unless each is asked alone. value (n,m) is the expectation on the metric's
- * scale, spread (n,m, may be NULL) the standard deviation, corrected where the scale knows how
- * (calibrate.h), both in the metric's unit. The numbers of an architecture do not depend on the
- * others of the call, nor on threads. */
+/* Metrics are written in order. From exact distributions, all others are conditioned on the
+ * estimate of the first: estimates of more would only add their errors. A sample is conditioned on
+ * all that it wrote before; so is a plain schema, and nothing where each metric is asked alone.
+ * value (n,m) is the median, spread (n,m, may be NULL) the standard deviation, corrected where the
+ * scale knows how (calibrate.h), both in the metric's unit. The numbers of an architecture do not
+ * depend on the others of the call, nor on threads. */
 nas_status nas_rlm_predict(const nas_rlm *rlm, const nas_rlm_ask *ask, const nas_space *space,
                            const nas_task *task, const nas_arch *arch, size_t n, double *value,
                            double *spread, nas_err *err);

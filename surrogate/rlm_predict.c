@@ -25,6 +25,9 @@ typedef struct {
     size_t n;        /* inputs */
     size_t each;     /* sequences an input */
     int32_t *prefix; /* (n * each) */
+    int32_t *stem;   /* (n) those behind the first number */
+    size_t stem_at;  /* and the decoder's count there */
+    bool star;       /* numbers are written behind the first one only */
     nas_tree **tree; /* (n) without samples */
     nas_rng *rng;    /* (n * each) with samples */
     nas_atom *atom;  /* (n * each) */
@@ -59,7 +62,7 @@ static const float *lengthen(speaker *s, const int32_t *token, size_t length, si
     return logit + (length - 1) * width;
 }
 
-/* ---- exact expectation ---- */
+/* ---- exact distributions ---- */
 
 /* One level of all trees; false when all are done. first is the decoder's id of the first prefix of
  * the level before (-1: the sequences themselves), at[i] where those of tree i begin in it; at is
@@ -128,17 +131,12 @@ static const float *run_samples(speaker *s, const float *logit, size_t *stride, 
 
 /* ---- one metric ---- */
 
-/* The expectation on the metric's scale and the spread in its unit. */
+/* The median, which is the same on any scale and does not follow a few rows that were measured
+ * badly, and the spread. */
 static void settle(const nas_scale *scale, nas_atom *atom, size_t n, double *value, double *spread)
 {
-    double sum = 0, mass = 0;
     nas_estimate estimate = nas_estimate_of(atom, n);
-    for (size_t i = 0; i < n; i++)
-        if (isfinite(atom[i].value)) {
-            sum += atom[i].p * nas_scale_apply(scale, atom[i].value);
-            mass += atom[i].p;
-        }
-    *value = nas_scale_invert(scale, sum / mass);
+    *value = nas_estimate_middle(atom, n);
     if (spread)
         *spread = nas_calibration_apply(&scale->spread, estimate.spread);
 }
@@ -175,7 +173,7 @@ static void speak(speaker *s, size_t k, const float **logit, size_t *stride, dou
             !nas_schema_write(s->view, metric, value[i * m + k], id + i * length))
             memset(id + i * length, 0, length * sizeof *id);
     }
-    if (!s->ask->samples && k + 1 < m)
+    if (!s->ask->samples && k + 1 < m && !(s->star && k))
         *logit = lengthen(s, id, length, stride);
     free(id);
 }
@@ -190,7 +188,9 @@ static speaker *speaker_new(const nas_rlm *rlm, const nas_rlm_ask *ask, const na
     *s = (speaker){.rlm = rlm, .view = view, .ask = ask, .each = each};
     s->decoder = nas_decoder_new(rlm->model);
     s->stride = rlm->model->config.decoder_vocab;
+    s->star = !ask->samples && !view->plain;
     s->prefix = nas_alloc(most * sizeof *s->prefix);
+    s->stem = nas_alloc(INPUTS * sizeof *s->stem);
     s->rng = nas_alloc(most * sizeof *s->rng);
     s->atom = nas_alloc(most * sizeof *s->atom);
     s->tree = nas_zalloc(INPUTS, sizeof *s->tree);
@@ -204,7 +204,7 @@ static void speaker_free(speaker *s)
     for (size_t i = 0; i < INPUTS; i++)
         nas_tree_free(s->tree[i]);
     nas_decoder_free(s->decoder);
-    void *all[] = {s->prefix, s->rng, s->atom, s->tree, s->from, s->token, s};
+    void *all[] = {s->prefix, s->stem, s->rng, s->atom, s->tree, s->from, s->token, s};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         free(all[i]);
 }
@@ -236,6 +236,19 @@ static void begin(speaker *s)
         s->prefix[i] = (int32_t)(i / s->each);
 }
 
+/* What every sequence is behind the first number, and back to it. */
+static void keep_stem(speaker *s)
+{
+    s->stem_at = nas_decoder_count(s->decoder);
+    memcpy(s->stem, s->prefix, s->n * sizeof *s->stem);
+}
+
+static void return_to_stem(speaker *s)
+{
+    nas_decoder_forget(s->decoder, s->stem_at);
+    memcpy(s->prefix, s->stem, s->n * sizeof *s->stem);
+}
+
 static void speak_piece(speaker *s, nas_spans spans, const int32_t *token, const nas_bytes *text,
                         double *value, double *spread)
 {
@@ -246,11 +259,15 @@ static void speak_piece(speaker *s, nas_spans spans, const int32_t *token, const
     if (s->ask->samples)
         seed_samples(s, text);
     const float *logit = nas_decoder_first(s->decoder);
+    size_t together = s->ask->alone ? 1 : s->rlm->numbers;
     for (size_t k = 0; k < s->ask->m; k++) {
-        size_t together = s->ask->alone ? 1 : s->rlm->numbers;
-        if (k && together && !s->view->plain && k % together == 0)
+        if (k && s->star && together != 1)
+            return_to_stem(s);
+        else if (k && together && !s->view->plain && k % together == 0)
             begin(s);
         speak(s, k, &logit, &stride, value, spread);
+        if (!k && s->star)
+            keep_stem(s);
     }
 }
 

@@ -199,7 +199,9 @@ static void test_samples(void **state)
     near(nas_estimate_quantile(a, 4, 0.7), 4);
     near(nas_estimate_quantile(a, 4, 0), 1);
     near(nas_estimate_quantile(a, 4, 1), 10);
+    near(nas_estimate_middle(a, 4), 3);
     near(nas_estimate_of(a, 3).median, 2);
+    near(nas_estimate_middle(a, 3), 2);
     assert_true(isnan(nas_estimate_of(a, 0).mean) && isnan(nas_estimate_of(a, 0).median));
 }
 
@@ -304,6 +306,24 @@ static void test_scaled_tree(void **state)
     nas_tree_free(tree);
 }
 
+/* A median that follows small changes, but not what lies far out. */
+static void test_middle(void **state)
+{
+    (void)state;
+    nas_atom a[] = {{1, 0.2, 1, 1}, {2, 0.5, 2, 2}, {3, 0.3, 3, 3}};
+    near(nas_estimate_middle(a, 3), 2 + (0.5 - 0.45) / (0.85 - 0.45));
+    a[2].value = a[2].high = 1000;
+    near(nas_estimate_middle(a, 3), 2 + 998 * 0.05 / 0.4);
+    a[1].p = 0.6;
+    double less = nas_estimate_middle(a, 3);
+    a[0].p = 0.25;
+    assert_true(nas_estimate_middle(a, 3) < less);
+    a[2].value = INFINITY;
+    near(nas_estimate_middle(a, 3), 1 + (0.425 - 0.125) / (0.55 - 0.125));
+    near(nas_estimate_middle(a + 1, 1), 2);
+    assert_true(isnan(nas_estimate_middle(a + 2, 1)) && isnan(nas_estimate_middle(a, 0)));
+}
+
 /* Errors that grow as the square root of what was told, which was too much: corrected, nine in ten
  * lie within 1.645 spreads, whether those are small or large. */
 static void test_calibration(void **state)
@@ -344,6 +364,7 @@ int main(void)
         cmocka_unit_test(test_narrow),      cmocka_unit_test(test_samples),
         cmocka_unit_test(test_scales),      cmocka_unit_test(test_scales_of_few),
         cmocka_unit_test(test_scaled_tree), cmocka_unit_test(test_calibration),
+        cmocka_unit_test(test_middle),
     };
     return cmocka_run_group_tests_name("estimate", tests, NULL, NULL);
 }

@@ -196,26 +196,58 @@ static void test_begins_anew(void **state)
         assert_true(both[2 * i + 1] == alone[i]);
 }
 
-/* A metric that is added changes no number of those before. */
-static void test_extend(void **state)
+/* The trained model, and one metric that it never saw. */
+static nas_rlm *more_metrics(void)
 {
-    double before[2 * TEST], after[2 * TEST], spread[2 * TEST];
     nas_err err = {0};
     nas_schema more;
     nas_metric metric;
     nas_rng rng = nas_rng_seed(4);
-    (void)state;
-    predict(trained, 0, TEST, TEST, before, spread);
     assert_int_equal(nas_rlm_save(trained, PATH, &err), NAS_OK);
     nas_rlm *rlm = nas_rlm_load(PATH, &err);
     nas_schema_init(&more, "SCI(2,2)", &err);
     nas_metric_make(&metric, "latency:mine", &err);
     nas_schema_add(&more, &metric, &err);
     assert_int_equal(nas_rlm_extend(rlm, &more, &rng, &err), NAS_OK);
+    nas_schema_clear(&more);
+    return rlm;
+}
+
+/* Behind the first number, each of the others is written as if it was the only other one. */
+static void test_behind_the_first(void **state)
+{
+    (void)state;
+    enum { M = 3 };
+    const size_t all[M] = {0, 1, 2};
+    nas_rlm *rlm = more_metrics();
+    double together[M * TEST], two[2 * TEST];
+    nas_err err = {0};
+    const nas_rlm_ask three = {.metric = all, .m = M};
+    assert_int_equal(
+        nas_rlm_predict(rlm, &three, space, space->tasks, arch, TEST, together, NULL, &err),
+        NAS_OK);
+    for (size_t k = 1; k < M; k++) {
+        const size_t pair[2] = {0, k};
+        const nas_rlm_ask ask = {.metric = pair, .m = 2};
+        nas_rlm_predict(rlm, &ask, space, space->tasks, arch, TEST, two, NULL, &err);
+        for (size_t i = 0; i < TEST; i++) {
+            assert_true(two[2 * i] == together[M * i]);
+            assert_true(two[2 * i + 1] == together[M * i + k]);
+        }
+    }
+    nas_rlm_free(rlm);
+}
+
+/* A metric that is added changes no number of those before. */
+static void test_extend(void **state)
+{
+    double before[2 * TEST], after[2 * TEST], spread[2 * TEST];
+    (void)state;
+    predict(trained, 0, TEST, TEST, before, spread);
+    nas_rlm *rlm = more_metrics();
     assert_int_equal(rlm->schema.n, 3);
     predict(rlm, 0, TEST, TEST, after, spread);
     assert_memory_equal(before, after, sizeof before);
-    nas_schema_clear(&more);
     nas_rlm_free(rlm);
 }
 
@@ -437,7 +469,7 @@ int main(void)
         cmocka_unit_test(test_begins_anew),   cmocka_unit_test(test_extend),
         cmocka_unit_test(test_predictor),     cmocka_unit_test(test_refuses_files),
         cmocka_unit_test(test_refuses_texts), cmocka_unit_test(test_structure),
-        cmocka_unit_test(test_signal),
+        cmocka_unit_test(test_signal),        cmocka_unit_test(test_behind_the_first),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -32,8 +32,13 @@ static const nas_option OPTIONS[] = {
      "of the rows to learn, watch the training with this share instead (0): the weights with the "
      "best tau-b there are taken, and spreads corrected",
      NAS_OPTION_REAL},
-    {"patience", 0, "N", "then stop after N of 20 looks without a better one (8; 0: never)",
+    {"patience", 0, "N",
+     "then stop after N of 20 looks without a better one (8); 0, for a model that has learned "
+     "those "
+     "rows before: go to the end and take the last weights",
      NAS_OPTION_U64},
+    {"correct", 0, "METRIC", "correct the spreads of this metric only (default: all)",
+     NAS_OPTION_TEXT},
     {"draw", 0, "K", "number of the split (0)", NAS_OPTION_U64},
     {"test", 0, "N", "rows of each table to judge by, at most (1000)", NAS_OPTION_U64},
     {"from", 0, "MODEL", "start from a trained model; shipped: the built-in one", NAS_OPTION_TEXT},
@@ -228,8 +233,14 @@ static nas_status check_shares(const plan *p, nas_err *err)
     if (real(p, "rate", 1) <= 0 || real(p, "jitter", 0) < 0 || real(p, "decay", 0) < 0 ||
         real(p, "ranking", 0) < 0)
         return nas_fail(err, NAS_USAGE, "rate, jitter, decay or ranking is negative");
-    if (nas_options_has(p->o, "patience") && real(p, "validate", 0) == 0)
-        return nas_fail(err, NAS_USAGE, "option '--patience' needs '--validate'");
+    static const char *const watched[] = {"patience", "correct"};
+    for (size_t i = 0; i < 2; i++)
+        if (nas_options_has(p->o, watched[i]) && real(p, "validate", 0) == 0)
+            return nas_fail(err, NAS_USAGE, "option '--%s' needs '--validate'", watched[i]);
+    const char *only = nas_options_text(p->o, "correct", NULL);
+    nas_metric metric;
+    if (only && nas_metric_make(&metric, only, err))
+        return NAS_USAGE;
     return NAS_OK;
 }
 
@@ -300,6 +311,7 @@ static void describe_training(const plan *p)
     nas_bytes_print(&text, "\"taught\": %zu, \"validate\": %.17g, \"patience\": %llu, ",
                     p->data.taught, real(p, "validate", 0),
                     (unsigned long long)u64(p, "patience", PATIENCE));
+    nas_bytes_print(&text, "\"correct\": \"%s\", ", nas_options_text(p->o, "correct", "all"));
     nas_bytes_print(&text, "\"ranking\": %.17g, \"from\": ", real(p, "ranking", 0));
     const char *before = nas_model_meta(p->rlm->model, "provenance");
     nas_bytes_print(&text, "%s}", before ? before : "null");
@@ -374,7 +386,7 @@ static nas_status watch(plan *p, const nas_train_report *r, bool *enough, nas_er
         if (status)
             return status;
         best = nas_train_log_best(&p->log, &since);
-        if (isnan(best) || tau > best)
+        if (patience && (isnan(best) || tau > best))
             nas_trainer_keep(p->trainer);
         nas_trainer_swap(p->trainer);
     }
@@ -426,7 +438,8 @@ static nas_status finish(plan *p, nas_err *err)
     }
     nas_trainer_swap(p->trainer);
     nas_trainer_recall(p->trainer);
-    nas_status status = nas_train_data_calibrate(&p->data, p->rlm, err);
+    nas_status status =
+        nas_train_data_calibrate(&p->data, p->rlm, nas_options_text(p->o, "correct", NULL), err);
     if (status == NAS_OK)
         status = nas_rlm_save(p->rlm, p->path, err);
     if (status == NAS_OK && log)

@@ -83,9 +83,11 @@ bool nas_train_data_watched(const nas_train_data *data);
  * nan where none has a tau-b. */
 nas_status nas_train_data_watch(const nas_train_data *data, const nas_rlm *rlm, double *tau,
                                 nas_err *err);
-/* Corrects the model's spreads (calibrate.h) of every metric that enough of those rows have; what a
- * training before this one found for the same spaces and tasks is forgotten. */
-nas_status nas_train_data_calibrate(const nas_train_data *data, nas_rlm *rlm, nas_err *err);
+/* Corrects the model's spreads (calibrate.h) of every metric that enough of those rows have, or
+ * (NULL: all) of the one named only; what a training before this one found for the same spaces and
+ * tasks is forgotten. */
+nas_status nas_train_data_calibrate(const nas_train_data *data, nas_rlm *rlm, const char *only,
+                                    nas_err *err);
 /* Predicts the rows of each source kept for judging; one row of the report a metric: space, task,
  * metric, n, tau-b, Spearman, 95 % interval of tau-b. */
 nas_status nas_train_data_judge(const nas_train_data *data, const nas_rlm *rlm, nas_report *report,

@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { WATCHED = 200 }; /* rows of a source that are looked at while it trains, at most */
 
@@ -227,7 +228,8 @@ static void uncalibrate(const nas_train_data *d, nas_rlm *rlm)
     }
 }
 
-nas_status nas_train_data_calibrate(const nas_train_data *d, nas_rlm *rlm, nas_err *err)
+nas_status nas_train_data_calibrate(const nas_train_data *d, nas_rlm *rlm, const char *only,
+                                    nas_err *err)
 {
     nas_status status = NAS_OK;
     uncalibrate(d, rlm);
@@ -235,7 +237,8 @@ nas_status nas_train_data_calibrate(const nas_train_data *d, nas_rlm *rlm, nas_e
         trial t;
         status = try_source(d, i, rlm, CALIBRATING, &t, err);
         for (size_t k = 0; k < t.m && status == NAS_OK && t.n; k++)
-            calibrate_metric(&t, rlm, k);
+            if (!only || !strcmp(only, rlm->schema.metric[t.metric[k]].name))
+                calibrate_metric(&t, rlm, k);
         end(&t);
     }
     return status;

@@ -253,6 +253,26 @@ def a_watched_training_keeps_its_best_and_corrects_spreads():
     assert read("w2.safetensors") == read(path) and read("w2.h5") == read("watched.h5")
 
 
+def weights_of(path):
+    data = read(path)
+    return data[8 + int.from_bytes(data[:8], "little"):]
+
+
+@case
+def without_patience_the_last_weights_are_taken():
+    watch = [*TRAIN, "--rows", 400, "--validate", 0.5, "--epochs", 10, "--rate", 0.03]
+    naslm(*watch, "--patience", 0, "-o", "last.safetensors", "--log", "last.h5")
+    _, err = naslm(*watch, "--patience", 99, "-o", "best.safetensors", "--log", "best.h5")
+    taus = [row[6] for row in log_of("last.h5") if row[6] == row[6]]
+    assert len(taus) >= 15 and "stopped early" not in err, (taus, err)
+    assert read("last.h5") == read("best.h5") and taus[-1] < max(taus), taus
+    assert weights_of("last.safetensors") != weights_of("best.safetensors")
+    # only the spreads that are named
+    naslm(*watch, "--patience", 0, "--correct", "macs", "-o", "none.safetensors")
+    assert b"spread" in read("last.safetensors") and b"spread" not in read("none.safetensors")
+    assert weights_of("last.safetensors") == weights_of("none.safetensors")
+
+
 @case
 def refusals():
     new = ["-o", "new.safetensors"]
@@ -263,6 +283,7 @@ def refusals():
     refused("nothing to learn from", "train", *new)
     refused("'--taught' needs '--table'", "train", "-s", "nbmacro", "--taught", 10, *new)
     refused("'--patience' needs '--validate'", *TRAIN, *new, "--patience", 2)
+    refused("'--correct' needs '--validate'", *TRAIN, *new, "--correct", "accuracy")
     refused("'--validate' takes a share", *TRAIN, *new, "--validate", 1)
     refused("'--d' does not go with '--from'", *TRAIN, *new, "--from", "m.safetensors")
     refused("not an even multiple", *TRAIN, *new, "--heads", 3)

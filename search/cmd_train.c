@@ -33,9 +33,8 @@ static const nas_option OPTIONS[] = {
      "best tau-b there are taken, and spreads corrected",
      NAS_OPTION_REAL},
     {"patience", 0, "N",
-     "then stop after N of 20 looks without a better one (8); 0, for a model that has learned "
-     "those "
-     "rows before: go to the end and take the last weights",
+     "then stop after N of 20 looks without a better one (8); 0, where '--from' knows those rows: "
+     "go to the end and take the last weights",
      NAS_OPTION_U64},
     {"correct", 0, "METRIC", "correct the spreads of this metric only (default: all)",
      NAS_OPTION_TEXT},
@@ -237,10 +236,14 @@ static nas_status check_shares(const plan *p, nas_err *err)
     for (size_t i = 0; i < 2; i++)
         if (nas_options_has(p->o, watched[i]) && real(p, "validate", 0) == 0)
             return nas_fail(err, NAS_USAGE, "option '--%s' needs '--validate'", watched[i]);
+    return NAS_OK;
+}
+
+static nas_status check_corrected(const plan *p, nas_err *err)
+{
     const char *only = nas_options_text(p->o, "correct", NULL);
-    nas_metric metric;
-    if (only && nas_metric_make(&metric, only, err))
-        return NAS_USAGE;
+    if (only && nas_metric_find(p->rlm->schema.metric, p->rlm->schema.n, only) < 0)
+        return nas_fail(err, NAS_USAGE, "'--correct': the model does not learn '%s'", only);
     return NAS_OK;
 }
 
@@ -467,6 +470,8 @@ static nas_status prepare(plan *p, nas_err *err)
     nas_status status = nas_train_data_open(&p->data, p->o, err);
     if (status == NAS_OK)
         status = make_model(p, err);
+    if (status == NAS_OK)
+        status = check_corrected(p, err);
     if (status)
         return status;
     p->corpus = nas_corpus_new(p->rlm, p->data.n_free > 0 &&

@@ -81,8 +81,7 @@ nas_status nas_train_log_save(const nas_train_log *log, const char *path, nas_er
     return status;
 }
 
-/* ---- the text: [[step, epoch, tokens, loss, norm, rate, tau or null], …, [open …, updates]] ----
- */
+/* ---- the text: [[step, epoch, tokens, loss, norm, rate, tau or null], …, [open, updates]] ---- */
 
 static json_t *to_json(const nas_train_point *p, json_t *last)
 {

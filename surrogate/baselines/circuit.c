@@ -1,4 +1,5 @@
 #include "surrogate/baselines/circuit_op.h"
+#include "surrogate/baselines/colour.h"
 
 #include <assert.h>
 #include <math.h>
@@ -145,6 +146,8 @@ static void new_graphs(const nas_circuit *t, size_t most, work_graphs *g)
     g->label = nas_alloc(nodes * sizeof *g->label);
     g->from = nas_alloc(nodes * sizeof *g->from);
     g->to = nas_alloc(nodes * sizeof *g->to);
+    if (t->rows[NAS_ROWS_STATES])
+        g->state = nas_alloc(nodes * sizeof *g->state);
     g->count = nas_alloc(cells * sizeof *g->count);
     g->side = nas_alloc(2 * most * sizeof *g->side);
     for (int m = 0; m < NAS_MIX_COUNT; m++)
@@ -176,13 +179,16 @@ nas_work *nas_work_new(const nas_circuit *t, const float *weights, size_t most, 
     w->dy = nas_alloc(most * cols * sizeof *w->dy);
     w->pack = nas_zalloc((size_t)t->n_value, sizeof *w->pack);
     new_graphs(t, most, &w->all);
-    size_t nodes = w->block * (size_t)(t->cells * t->nodes);
+    size_t nodes = work_room(w);
     for (int k = 0; k < NAS_ROWS_COUNT; k++)
         if (t->rows[k]) {
             w->list[k].node = nas_alloc(nodes * sizeof *w->list[k].node);
             w->list[k].set = nas_alloc(nodes * sizeof *w->list[k].set);
             w->list[k].of = nas_alloc(nodes * sizeof *w->list[k].of);
         }
+    for (w->slots = 1; w->slots < 2 * nodes; w->slots *= 2)
+        ;
+    w->slot = nas_alloc(w->slots * sizeof *w->slot);
     return w;
 }
 
@@ -199,6 +205,8 @@ void nas_work_free(nas_work *w)
     free(w->all.label);
     free(w->all.from);
     free(w->all.to);
+    free(w->all.state);
+    free(w->slot);
     free(w->all.count);
     free(w->all.side);
     for (int m = 0; m < NAS_MIX_COUNT; m++)
@@ -255,6 +263,8 @@ static void load_graph(nas_work *w, const nas_encoding *e, size_t at, size_t to)
     for (size_t i = 0; i < own; i++)
         for (uint64_t from = g->from[first + i]; from; from &= from - 1)
             g->to[first + (size_t)__builtin_ctzll(from)] |= UINT64_C(1) << i;
+    if (g->state)
+        nas_colours_of_states(g->label + first, g->from + first, g->count[to], g->state + first);
     for (int m = 0; m < NAS_MIX_COUNT; m++)
         if (w->circuit->mixes[m])
             fill_mix((nas_mix)m, g->from + first, g->count[to], nodes, g->mix[m] + first * nodes);
@@ -286,6 +296,7 @@ static void select_block(nas_work *w, size_t k)
     w->label = w->all.label + node;
     w->from = w->all.from + node;
     w->to = w->all.to + node;
+    w->state = w->all.state ? w->all.state + node : NULL;
     w->count = w->all.count + cell;
     w->side = w->all.side + 2 * first;
     for (int m = 0; m < NAS_MIX_COUNT; m++)

@@ -41,10 +41,11 @@ typedef enum {
 /* What the rows of a value belong to. All but the first lie one after the other, as many as a batch
  * has. */
 typedef enum {
-    NAS_ROWS_NODES, /* nodes, or what there is a fixed number of */
-    NAS_ROWS_GATED, /* nodes with an operator of the space: others need no learned gate */
-    NAS_ROWS_FORTH, /* distinct sets of predecessors */
-    NAS_ROWS_BACK,  /* distinct sets of successors */
+    NAS_ROWS_NODES,  /* nodes, or what there is a fixed number of */
+    NAS_ROWS_GATED,  /* nodes with an operator of the space: others need no learned gate */
+    NAS_ROWS_FORTH,  /* distinct sets of predecessors */
+    NAS_ROWS_BACK,   /* distinct sets of successors */
+    NAS_ROWS_STATES, /* distinct states: a node's label and the states that feed it */
     NAS_ROWS_COUNT
 } nas_rows_of;
 
@@ -88,7 +89,7 @@ int nas_circuit_merge(nas_circuit *circuit, int x); /* one row a cell -> one row
 
 /* Row of table for each node: by label, or 0 for inputs and 1 for others. */
 int nas_circuit_lookup(nas_circuit *circuit, int table, nas_rows_of rows); /* nodes or gated */
-int nas_circuit_ends(nas_circuit *circuit, int table);
+int nas_circuit_ends(nas_circuit *circuit, int table, nas_rows_of rows);   /* nodes or states */
 /* Rows of nodes or of a table by label, those of inputs 0. */
 int nas_circuit_blank(nas_circuit *circuit, int x);
 int nas_circuit_mix(nas_circuit *circuit, int x, nas_mix mix);
@@ -96,7 +97,8 @@ int nas_circuit_mix(nas_circuit *circuit, int x, nas_mix mix);
 int nas_circuit_convolve(nas_circuit *circuit, int x);
 
 /* Along edges from predecessors, or back: from successors. The gate has a row for each node, or is
- * a table by label. */
+ * a table by label. States flow to states: forth and, where there is attention, masked, with such a
+ * table. */
 typedef struct {
     bool back;
     bool masked; /* attention: only over neighbours and itself */

@@ -32,6 +32,8 @@ static circuit_op *add_flow(nas_circuit *t, int x, int gate, nas_flow flow)
                               : t->value[gate].rows == t->labels);
     assert(t->value[gate].cols == t->value[x].cols && t->value[x].cols <= COLS_MOST);
     circuit_op *op = circuit_add(t, t->cells * t->nodes, 0, t->value[x].cols);
+    assert(!t->value[x].list || (!t->value[gate].per && !flow.back));
+    circuit_list(t, op, t->value[x].list);
     op->a = x;
     op->b = gate;
     op->kind = kind_of(flow);
@@ -40,11 +42,14 @@ static circuit_op *add_flow(nas_circuit *t, int x, int gate, nas_flow flow)
 
 /* ---- flow ---- */
 
-static void sum_neighbours(const float *x, uint64_t from, float *restrict sum, size_t n)
+/* first: the node that bit 0 of from means */
+static inline void sum_neighbours(const nas_work *w, int v, size_t first, uint64_t from,
+                                  float *restrict sum, size_t n)
 {
     memset(sum, 0, n * sizeof *sum);
     for (; from; from &= from - 1)
-        work_add(sum, x + (size_t)__builtin_ctzll(from) * n, 1, n);
+        work_add(sum, work_x(w, v) + work_row(w, v, first + (size_t)__builtin_ctzll(from)) * n, 1,
+                 n);
 }
 
 FAST static void flow_forward(nas_work *w, const circuit_op *op)
@@ -52,18 +57,18 @@ FAST static void flow_forward(nas_work *w, const circuit_op *op)
     size_t n = work_cols(w, op->out), nodes = (size_t)w->circuit->nodes;
     size_t rows = work_rows(w, op->out);
     const float *bias = work_x(w, op->c);
-    for (size_t node = 0; node < rows; node++) {
-        float *restrict y = work_out(w, op->out) + node * n;
-        const float *x = work_x(w, op->a) + node / nodes * nodes * n;
+    for (size_t row = 0; row < rows; row++) {
+        size_t node = work_node(w, op->out, row);
+        float *restrict y = work_out(w, op->out) + row * n;
         const float *gate = work_x(w, op->b) + gate_at(w, op->b, node);
-        if (node % nodes >= w->count[node / nodes]) {
+        if (!work_in_use(w, node)) {
             memset(y, 0, n * sizeof *y);
             continue;
         }
-        sum_neighbours(x, neighbours(w, op, node), y, n);
+        sum_neighbours(w, op->a, node / nodes * nodes, neighbours(w, op, node), y, n);
         for (size_t c = 0; c < n; c++)
             y[c] = gate[c] * y[c] + bias[c];
-        work_add(y, x + node % nodes * n, 1, n);
+        work_add(y, work_x(w, op->a) + row * n, 1, n);
     }
 }
 
@@ -72,21 +77,24 @@ FAST static void flow_backward(nas_work *w, const circuit_op *op)
     size_t n = work_cols(w, op->out), nodes = (size_t)w->circuit->nodes;
     size_t rows = work_rows(w, op->out);
     float sum[COLS_MOST], part[COLS_MOST];
-    for (size_t node = 0; node < rows; node++) {
-        size_t first = node / nodes * nodes * n, at = gate_at(w, op->b, node);
-        const float *dy = work_d(w, op->out) + node * n, *gate = work_x(w, op->b) + at;
-        float *dx = work_d(w, op->a) + first, *restrict dgate = work_d(w, op->b) + at;
-        uint64_t from = neighbours(w, op, node);
-        if (node % nodes >= w->count[node / nodes] || work_blank(dy, n))
+    for (size_t row = 0; row < rows; row++) {
+        size_t node = work_node(w, op->out, row), first = node / nodes * nodes;
+        const float *dy = work_d(w, op->out) + row * n;
+        if (!work_in_use(w, node) || work_blank(dy, n))
             continue;
-        sum_neighbours(work_x(w, op->a) + first, from, sum, n);
+        size_t at = gate_at(w, op->b, node);
+        const float *gate = work_x(w, op->b) + at;
+        float *dx = work_d(w, op->a), *restrict dgate = work_d(w, op->b) + at;
+        uint64_t from = neighbours(w, op, node);
+        sum_neighbours(w, op->a, first, from, sum, n);
         for (size_t c = 0; c < n; c++) {
             dgate[c] += dy[c] * sum[c];
             part[c] = dy[c] * gate[c];
         }
         for (; from; from &= from - 1)
-            work_add(dx + (size_t)__builtin_ctzll(from) * n, part, 1, n);
-        work_add(dx + node % nodes * n, dy, 1, n);
+            work_add(dx + work_row(w, op->a, first + (size_t)__builtin_ctzll(from)) * n, part, 1,
+                     n);
+        work_add(dx + row * n, dy, 1, n);
         work_add(work_d(w, op->c), dy, 1, n);
     }
 }
@@ -104,83 +112,130 @@ int nas_circuit_flow(nas_circuit *t, int x, int gate, int bias, nas_flow flow)
 
 static const float LEAK = 0.01f; /* slope of the leaky relu */
 
-/* Nodes of the graph whose score counts for node i: neighbours, masked also itself. */
-static uint64_t scored(const nas_work *w, const circuit_op *op, size_t g, size_t i)
+/* The nodes of a graph as node i of it sees them. */
+typedef struct {
+    size_t first, i, count, cols;
+    const uint32_t *row; /* by node: its row; NULL: the node itself */
+    uint64_t scored;     /* those whose score counts: neighbours, masked also itself */
+    uint64_t heard;      /* those that it listens to: masked the same, else all */
+} sight;
+
+static sight sight_of(const nas_work *w, const circuit_op *op, size_t node)
 {
-    uint64_t own = op->kind & MASKED ? UINT64_C(1) << i : 0;
-    return neighbours(w, op, g * (size_t)w->circuit->nodes + i) | own;
+    const size_t nodes = (size_t)w->circuit->nodes;
+    const nas_rows_of list = w->circuit->value[op->a].list;
+    sight s = {.first = node / nodes * nodes,
+               .i = node % nodes,
+               .count = w->count[node / nodes],
+               .cols = work_cols(w, op->a),
+               .row = list ? w->list[list].of : NULL};
+    s.scored = neighbours(w, op, node);
+    if (op->kind & MASKED)
+        s.scored |= UINT64_C(1) << s.i;
+    s.heard = op->kind & MASKED ? s.scored : UINT64_MAX >> (64 - s.count);
+    return s;
 }
 
-/* Nodes that node i of the graph listens to. */
-static uint64_t heard(const nas_work *w, const circuit_op *op, size_t g, size_t i)
+/* Where the row of node j of the graph begins. */
+static inline size_t seen_at(const sight *s, size_t j)
 {
-    return op->kind & MASKED ? scored(w, op, g, i) : UINT64_MAX >> (64 - w->count[g]);
+    return (s->row ? s->row[s->first + j] : s->first + j) * s->cols;
 }
 
 /* Raw scores of node i: score_j = sum_c a_c x_ic x_jc where it counts, else 0. */
-FAST static void raw_scores(const nas_work *w, const circuit_op *op, size_t g, size_t i,
-                            float *score)
+FAST static void raw_scores(const nas_work *w, const circuit_op *op, const sight *s, float *score)
 {
-    size_t n = work_cols(w, op->a), nodes = (size_t)w->circuit->nodes;
-    const float *x = work_x(w, op->a) + g * nodes * n, *a = work_x(w, op->c);
+    const size_t n = work_cols(w, op->a);
+    const float *x = work_x(w, op->a), *own = x + seen_at(s, s->i), *a = work_x(w, op->c);
     float scaled[COLS_MOST];
     for (size_t c = 0; c < n; c++)
-        scaled[c] = a[c] * x[i * n + c];
-    memset(score, 0, nodes * sizeof *score);
-    for (uint64_t from = scored(w, op, g, i); from; from &= from - 1) {
+        scaled[c] = a[c] * own[c];
+    memset(score, 0, s->count * sizeof *score);
+    for (uint64_t from = s->scored; from; from &= from - 1) {
         size_t j = (size_t)__builtin_ctzll(from);
-        score[j] = w->kernels->rows->dot(scaled, x + j * n, n);
+        score[j] = w->kernels->rows->dot(scaled, x + seen_at(s, j), n);
     }
 }
 
-/* Softmax of the leaky scores over the nodes heard; 0 elsewhere. */
-static void soften(const nas_work *w, uint64_t from, const float *score, float *weight)
+/* Leaky scores of the nodes heard, less the largest; elsewhere so small that their share is 0. */
+static void leak(const sight *s, const float *score, float *weight)
 {
-    const size_t nodes = (size_t)w->circuit->nodes;
-    for (size_t j = 0; j < nodes; j++) {
+    float most = -INFINITY;
+    for (size_t j = 0; j < s->count; j++) {
         float leaky = score[j] > 0 ? score[j] : LEAK * score[j];
-        weight[j] = from >> j & 1 ? leaky : -INFINITY;
+        weight[j] = s->heard >> j & 1 ? leaky : -INFINITY;
+        most = weight[j] > most ? weight[j] : most;
     }
-    w->kernels->rows->softmax(weight, nodes, 1);
+    for (size_t j = 0; j < s->count; j++)
+        weight[j] -= most;
 }
 
-static void weigh(const float *x, const float *weight, size_t count, float *restrict sum, size_t n)
+/* From exponentials to their shares of the sum. */
+static void share_out(float *weight, size_t count)
 {
-    memset(sum, 0, n * sizeof *sum);
+    float sum = 0;
     for (size_t j = 0; j < count; j++)
-        if (weight[j] != 0)
-            work_add(sum, x + j * n, weight[j], n);
+        sum += weight[j];
+    for (size_t j = 0; j < count; j++)
+        weight[j] /= sum;
 }
 
-/* scratch: weights and raw scores of each node, (nodes, 2, nodes) */
+/* Adds the weighted rows to sum. */
+static inline void weigh(const nas_work *w, const circuit_op *op, const sight *s,
+                         const float *weight, float *restrict sum, size_t n)
+{
+    for (size_t j = 0; j < s->count; j++)
+        if (weight[j] != 0)
+            work_add(sum, work_x(w, op->a) + seen_at(s, j), weight[j], n);
+}
+
+/* scratch: weights of each row, then raw scores, (2, nodes, nodes) */
+static float *weights_of(nas_work *w, const circuit_op *op, size_t row)
+{
+    return work_scratch(w, op) + row * (size_t)w->circuit->nodes;
+}
+
+static float *scores_of(nas_work *w, const circuit_op *op, size_t row)
+{
+    return weights_of(w, op, work_room(w) + row);
+}
+
+/* The exponentials of all rows are taken at once. */
 FAST static void attend_forward(nas_work *w, const circuit_op *op)
 {
-    size_t n = work_cols(w, op->out), nodes = (size_t)w->circuit->nodes;
-    size_t rows = work_rows(w, op->out);
-    for (size_t node = 0; node < rows; node++) {
-        size_t g = node / nodes, i = node % nodes;
-        float *restrict y = work_out(w, op->out) + node * n;
-        float *weight = work_scratch(w, op) + node * 2 * nodes;
-        const float *gate = work_x(w, op->b) + gate_at(w, op->b, node);
-        if (i >= w->count[g]) {
-            memset(y, 0, n * sizeof *y);
+    const size_t n = work_cols(w, op->out), nodes = (size_t)w->circuit->nodes;
+    const size_t rows = work_rows(w, op->out);
+    for (size_t row = 0; row < rows; row++) {
+        size_t node = work_node(w, op->out, row);
+        if (!work_in_use(w, node))
             continue;
-        }
-        raw_scores(w, op, g, i, weight + nodes);
-        soften(w, heard(w, op, g, i), weight + nodes, weight);
-        weigh(work_x(w, op->a) + g * nodes * n, weight, w->count[g], y, n);
+        sight s = sight_of(w, op, node);
+        raw_scores(w, op, &s, scores_of(w, op, row));
+        leak(&s, scores_of(w, op, row), weights_of(w, op, row));
+    }
+    w->kernels->rows->softmax_again(weights_of(w, op, 0), rows * nodes, 1, 0);
+    for (size_t row = 0; row < rows; row++) {
+        size_t node = work_node(w, op->out, row);
+        float *restrict y = work_out(w, op->out) + row * n, *weight = weights_of(w, op, row);
+        const float *gate = work_x(w, op->b) + gate_at(w, op->b, node);
+        memset(y, 0, n * sizeof *y);
+        if (!work_in_use(w, node))
+            continue;
+        sight s = sight_of(w, op, node);
+        share_out(weight, s.count);
+        weigh(w, op, &s, weight, y, n);
         for (size_t c = 0; c < n; c++)
             y[c] *= gate[c];
     }
 }
 
-/* From the gradient of a raw score of node i and node j (rows of all graphs). */
+/* From the gradient of a raw score of two rows, which begin at i and j. */
 FAST static void score_backward(nas_work *w, const circuit_op *op, size_t i, size_t j, float ds)
 {
     size_t n = work_cols(w, op->a);
-    const float *p = work_x(w, op->a) + i * n, *q = work_x(w, op->a) + j * n;
+    const float *p = work_x(w, op->a) + i, *q = work_x(w, op->a) + j;
     const float *a = work_x(w, op->c);
-    float *dp = work_d(w, op->a) + i * n, *dq = work_d(w, op->a) + j * n;
+    float *dp = work_d(w, op->a) + i, *dq = work_d(w, op->a) + j;
     float *restrict da = work_d(w, op->c);
     for (size_t c = 0; c < n; c++)
         da[c] += ds * p[c] * q[c];
@@ -190,51 +245,55 @@ FAST static void score_backward(nas_work *w, const circuit_op *op, size_t i, siz
         dq[c] += ds * a[c] * p[c];
 }
 
-/* dy: gradient of sum_j w_ij x_j of node i; through softmax and leaky relu to the scores. */
-FAST static void weigh_backward(nas_work *w, const circuit_op *op, size_t g, size_t i,
-                                const float *dy)
+/* dy: gradient of sum_j w_ij x_j; through softmax and leaky relu to the scores. */
+FAST static void weigh_backward(nas_work *w, const circuit_op *op, const sight *s,
+                                const float *weight, const float *score, const float *dy)
 {
-    size_t n = work_cols(w, op->out), nodes = (size_t)w->circuit->nodes, first = g * nodes;
-    const float *weight = work_scratch(w, op) + (first + i) * 2 * nodes, *score = weight + nodes;
+    const size_t n = work_cols(w, op->out);
     float dw[NAS_CELL_NODES], mean = 0;
-    for (size_t j = 0; j < w->count[g]; j++) {
-        dw[j] =
-            weight[j] == 0 ? 0 : w->kernels->rows->dot(dy, work_x(w, op->a) + (first + j) * n, n);
+    for (size_t j = 0; j < s->count; j++) {
+        const float *x = work_x(w, op->a) + seen_at(s, j);
+        dw[j] = weight[j] == 0 ? 0 : w->kernels->rows->dot(dy, x, n);
         mean += weight[j] * dw[j];
     }
-    for (size_t j = 0; j < w->count[g]; j++)
+    for (size_t j = 0; j < s->count; j++)
         if (weight[j] != 0)
-            work_add(work_d(w, op->a) + (first + j) * n, dy, weight[j], n);
-    for (uint64_t from = scored(w, op, g, i); from; from &= from - 1) {
+            work_add(work_d(w, op->a) + seen_at(s, j), dy, weight[j], n);
+    for (uint64_t from = s->scored; from; from &= from - 1) {
         size_t j = (size_t)__builtin_ctzll(from);
-        score_backward(w, op, first + i, first + j,
+        score_backward(w, op, seen_at(s, s->i), seen_at(s, j),
                        weight[j] * (dw[j] - mean) * (score[j] > 0 ? 1 : LEAK));
     }
 }
 
 FAST static void attend_backward(nas_work *w, const circuit_op *op)
 {
-    size_t n = work_cols(w, op->out), nodes = (size_t)w->circuit->nodes;
+    const size_t n = work_cols(w, op->out);
     size_t rows = work_rows(w, op->out);
     float sum[COLS_MOST], part[COLS_MOST];
-    for (size_t node = 0; node < rows; node++) {
-        size_t g = node / nodes, at = gate_at(w, op->b, node);
-        const float *dy = work_d(w, op->out) + node * n, *gate = work_x(w, op->b) + at;
-        const float *weight = work_scratch(w, op) + node * 2 * nodes;
-        float *restrict dgate = work_d(w, op->b) + at;
-        if (node % nodes >= w->count[g] || work_blank(dy, n))
+    for (size_t row = 0; row < rows; row++) {
+        size_t node = work_node(w, op->out, row);
+        const float *dy = work_d(w, op->out) + row * n;
+        if (!work_in_use(w, node) || work_blank(dy, n))
             continue;
-        weigh(work_x(w, op->a) + g * nodes * n, weight, w->count[g], sum, n);
+        const float *weight = weights_of(w, op, row);
+        size_t at = gate_at(w, op->b, node);
+        const float *gate = work_x(w, op->b) + at;
+        float *restrict dgate = work_d(w, op->b) + at;
+        sight s = sight_of(w, op, node);
+        memset(sum, 0, n * sizeof *sum);
+        weigh(w, op, &s, weight, sum, n);
         for (size_t c = 0; c < n; c++) {
             dgate[c] += dy[c] * sum[c];
             part[c] = dy[c] * gate[c];
         }
-        weigh_backward(w, op, g, node % nodes, part);
+        weigh_backward(w, op, &s, weight, scores_of(w, op, row), part);
     }
 }
 
 int nas_circuit_attend(nas_circuit *t, int x, int a, int gate, nas_flow flow)
 {
+    assert(!t->value[x].list || flow.masked);
     circuit_op *op = add_flow(t, x, gate, flow);
     op->c = a;
     op->forward = attend_forward;

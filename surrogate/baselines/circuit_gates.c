@@ -3,6 +3,7 @@
 #include "surrogate/baselines/circuit_op.h"
 
 #include <assert.h>
+#include <math.h>
 #include <string.h>
 
 /* ---- lists ---- */
@@ -72,6 +73,32 @@ static void list_sets(nas_work *w, bool back)
     }
 }
 
+/* The row of the node's state; a new one if need be. */
+static uint32_t row_of_state(nas_work *w, work_list *l, uint32_t node)
+{
+    const uint64_t colour = w->state[node];
+    size_t at = colour & (w->slots - 1);
+    while (!w->plain && w->slot[at] != NO_ROW) {
+        if (l->set[w->slot[at]] == colour)
+            return w->slot[at];
+        at = (at + 1) & (w->slots - 1);
+    }
+    l->node[l->n] = node;
+    l->set[l->n] = colour;
+    w->slot[at] = (uint32_t)l->n;
+    return (uint32_t)l->n++;
+}
+
+static void list_states(nas_work *w)
+{
+    work_list *l = &w->list[NAS_ROWS_STATES];
+    const uint32_t nodes = (uint32_t)w->circuit->nodes;
+    const uint32_t all = (uint32_t)(w->n * (size_t)w->circuit->cells) * nodes;
+    memset(w->slot, 0xff, w->slots * sizeof *w->slot);
+    for (uint32_t node = 0; node < all; node++)
+        l->of[node] = work_in_use(w, node) ? row_of_state(w, l, node) : NO_ROW;
+}
+
 void work_lists(nas_work *w)
 {
     const uint32_t nodes = (uint32_t)w->circuit->nodes;
@@ -86,6 +113,8 @@ void work_lists(nas_work *w)
         list_sets(w, false);
     if (used[NAS_ROWS_BACK])
         list_sets(w, true);
+    if (used[NAS_ROWS_STATES])
+        list_states(w);
 }
 
 /* ---- sums of sets ---- */
@@ -140,38 +169,43 @@ static size_t gate_row(const nas_work *w, int gate, size_t node)
     return w->circuit->value[gate].list ? w->list[NAS_ROWS_GATED].of[node] : w->label[node];
 }
 
-static inline void gate_one(nas_work *w, const circuit_op *op, size_t row, size_t at, size_t n,
-                            float *restrict y)
+static inline float at_least(float x, float least)
 {
-    const float *restrict x = work_x(w, op->a) + row * n, *restrict bias = work_x(w, op->c);
+    return x > least ? x : least;
+}
+
+/* row, at: of the node's sum and its gate */
+static inline void gate_one(nas_work *w, const circuit_op *op, size_t row, size_t at, size_t n,
+                            float least, float *restrict y)
+{
+    const float *restrict bias = work_x(w, op->c);
+    if (row == NO_ROW) {
+        for (size_t c = 0; c < n; c++)
+            y[c] = at_least(bias[c], least);
+        return;
+    }
+    const float *restrict x = work_x(w, op->a) + row * n;
     if (at == NO_ROW) {
         for (size_t c = 0; c < n; c++)
-            y[c] = x[c] + bias[c];
+            y[c] = at_least(x[c] + bias[c], least);
         return;
     }
     const float *restrict gate = work_x(w, op->b) + at * n;
     for (size_t c = 0; c < n; c++)
-        y[c] = gate[c] * x[c] + bias[c];
+        y[c] = at_least(gate[c] * x[c] + bias[c], least);
 }
 
 FAST static void gated_forward(nas_work *w, const circuit_op *op)
 {
-    const size_t n = work_cols(w, op->out), nodes = (size_t)w->circuit->nodes;
-    const size_t rows = work_rows(w, op->out);
+    const size_t n = work_cols(w, op->out), rows = work_rows(w, op->out);
     const uint32_t *of = w->list[w->circuit->value[op->a].list].of;
+    const float least = op->relu ? 0 : -INFINITY;
     float *restrict y = work_out(w, op->out);
-    for (size_t node = 0; node < rows; node++, y += n) {
-        if (node % nodes >= w->count[node / nodes]) {
-            memset(y, 0, n * sizeof *y);
-            continue;
-        }
-        if (of[node] == NO_ROW)
-            memcpy(y, work_x(w, op->c), n * sizeof *y);
+    for (size_t node = 0; node < rows; node++, y += n)
+        if (work_in_use(w, node))
+            gate_one(w, op, of[node], gate_row(w, op->b, node), n, least, y);
         else
-            gate_one(w, op, of[node], gate_row(w, op->b, node), n, y);
-        for (size_t c = 0; op->relu && c < n; c++)
-            y[c] = y[c] > 0 ? y[c] : 0;
-    }
+            memset(y, 0, n * sizeof *y);
 }
 
 /* dy of one node to its sum and gate. */
@@ -194,13 +228,12 @@ static inline void gate_one_back(nas_work *w, const circuit_op *op, size_t row, 
 
 FAST static void gated_backward(nas_work *w, const circuit_op *op)
 {
-    const size_t n = work_cols(w, op->out), nodes = (size_t)w->circuit->nodes;
-    const size_t rows = work_rows(w, op->out);
+    const size_t n = work_cols(w, op->out), rows = work_rows(w, op->out);
     const uint32_t *of = w->list[w->circuit->value[op->a].list].of;
     const float *restrict y = work_x(w, op->out);
     float *restrict dy = work_d(w, op->out), *restrict dbias = work_d(w, op->c);
     for (size_t node = 0; node < rows; node++, y += n, dy += n) {
-        if (node % nodes >= w->count[node / nodes] || work_blank(dy, n))
+        if (!work_in_use(w, node) || work_blank(dy, n))
             continue;
         for (size_t c = 0; op->relu && c < n; c++)
             dy[c] = y[c] > 0 ? dy[c] : 0;

@@ -34,19 +34,13 @@ static size_t table_row(const nas_work *w, int kind, size_t node)
     return kind == BY_END ? w->label[node] != NAS_CELL_INPUT : w->label[node];
 }
 
-static bool in_use(const nas_work *w, size_t node)
-{
-    size_t nodes = (size_t)w->circuit->nodes;
-    return node % nodes < w->count[node / nodes];
-}
-
 static void lookup_forward(nas_work *w, const circuit_op *op)
 {
     size_t n = work_cols(w, op->out), rows = work_rows(w, op->out);
     float *y = work_out(w, op->out);
     for (size_t i = 0; i < rows; i++, y += n) {
         size_t node = work_node(w, op->out, i);
-        if (in_use(w, node))
+        if (work_in_use(w, node))
             memcpy(y, work_x(w, op->a) + n * table_row(w, op->kind, node), n * sizeof *y);
         else
             memset(y, 0, n * sizeof *y);
@@ -59,7 +53,7 @@ static void lookup_backward(nas_work *w, const circuit_op *op)
     const float *dy = work_d(w, op->out);
     for (size_t i = 0; i < rows; i++, dy += n) {
         size_t node = work_node(w, op->out, i);
-        if (in_use(w, node))
+        if (work_in_use(w, node))
             work_add(work_d(w, op->a) + n * table_row(w, op->kind, node), dy, 1, n);
     }
 }
@@ -80,9 +74,9 @@ int nas_circuit_lookup(nas_circuit *t, int table, nas_rows_of rows)
     return lookup(t, table, BY_LABEL, rows);
 }
 
-int nas_circuit_ends(nas_circuit *t, int table)
+int nas_circuit_ends(nas_circuit *t, int table, nas_rows_of rows)
 {
-    return lookup(t, table, BY_END, NAS_ROWS_NODES);
+    return lookup(t, table, BY_END, rows);
 }
 
 /* ---- inputs have none ---- */
@@ -235,7 +229,8 @@ static void mean_forward(nas_work *w, const circuit_op *op)
     memset(y, 0, work_rows(w, op->out) * n * sizeof *y);
     for (size_t g = 0; g < graphs_of(w); g++)
         for (size_t i = 0; i < w->count[g]; i++)
-            work_add(y + g * n, work_x(w, op->a) + (g * nodes + i) * n, share(w, op, g, i), n);
+            work_add(y + g * n, work_x(w, op->a) + work_row(w, op->a, g * nodes + i) * n,
+                     share(w, op, g, i), n);
 }
 
 static void mean_backward(nas_work *w, const circuit_op *op)
@@ -243,8 +238,8 @@ static void mean_backward(nas_work *w, const circuit_op *op)
     size_t n = work_cols(w, op->out), nodes = (size_t)w->circuit->nodes;
     for (size_t g = 0; g < graphs_of(w); g++)
         for (size_t i = 0; i < w->count[g]; i++)
-            work_add(work_d(w, op->a) + (g * nodes + i) * n, work_d(w, op->out) + g * n,
-                     share(w, op, g, i), n);
+            work_add(work_d(w, op->a) + work_row(w, op->a, g * nodes + i) * n,
+                     work_d(w, op->out) + g * n, share(w, op, g, i), n);
 }
 
 int nas_circuit_mean(nas_circuit *t, int x, bool inputs)
@@ -256,16 +251,17 @@ int nas_circuit_mean(nas_circuit *t, int x, bool inputs)
     return op->out;
 }
 
-static size_t last_node(const nas_work *w, size_t g)
+/* The row of v that belongs to the output of graph g. */
+static size_t last_row(const nas_work *w, int v, size_t g)
 {
-    return g * (size_t)w->circuit->nodes + w->count[g] - 1;
+    return work_row(w, v, g * (size_t)w->circuit->nodes + w->count[g] - 1);
 }
 
 static void output_forward(nas_work *w, const circuit_op *op)
 {
     size_t n = work_cols(w, op->out);
     for (size_t g = 0; g < graphs_of(w); g++)
-        memcpy(work_out(w, op->out) + g * n, work_x(w, op->a) + last_node(w, g) * n,
+        memcpy(work_out(w, op->out) + g * n, work_x(w, op->a) + last_row(w, op->a, g) * n,
                n * sizeof(float));
 }
 
@@ -273,7 +269,7 @@ static void output_backward(nas_work *w, const circuit_op *op)
 {
     size_t n = work_cols(w, op->out);
     for (size_t g = 0; g < graphs_of(w); g++)
-        work_add(work_d(w, op->a) + last_node(w, g) * n, work_d(w, op->out) + g * n, 1, n);
+        work_add(work_d(w, op->a) + last_row(w, op->a, g) * n, work_d(w, op->out) + g * n, 1, n);
 }
 
 int nas_circuit_output(nas_circuit *t, int x)
@@ -290,14 +286,14 @@ static void place_forward(nas_work *w, const circuit_op *op)
     float *y = work_out(w, op->out);
     memset(y, 0, work_rows(w, op->out) * n * sizeof *y);
     for (size_t g = 0; g < graphs_of(w); g++)
-        memcpy(y + last_node(w, g) * n, work_x(w, op->a) + g * n, n * sizeof *y);
+        memcpy(y + last_row(w, op->out, g) * n, work_x(w, op->a) + g * n, n * sizeof *y);
 }
 
 static void place_backward(nas_work *w, const circuit_op *op)
 {
     size_t n = work_cols(w, op->out);
     for (size_t g = 0; g < graphs_of(w); g++)
-        work_add(work_d(w, op->a) + g * n, work_d(w, op->out) + last_node(w, g) * n, 1, n);
+        work_add(work_d(w, op->a) + g * n, work_d(w, op->out) + last_row(w, op->out, g) * n, 1, n);
 }
 
 int nas_circuit_place(nas_circuit *t, int x)

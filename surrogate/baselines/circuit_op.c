@@ -98,7 +98,8 @@ FAST static void sum_backward(nas_work *w, const circuit_op *op)
 /* kind: relu */
 int nas_circuit_sum(nas_circuit *t, int a, int b, float scale_a, float scale_b, bool relu)
 {
-    assert(a != b && t->value[a].per == t->value[b].per && t->value[a].cols == t->value[b].cols);
+    const circuit_value *v = t->value;
+    assert(a != b && v[a].per == v[b].per && v[a].list == v[b].list && v[a].cols == v[b].cols);
     circuit_op *op = add_over(t, b, sum_forward, sum_backward);
     op->a = a;
     op->b = b;
@@ -388,9 +389,9 @@ static void join_still_forward(nas_work *w, const circuit_op *op)
         size_t node = work_node(w, op->out, i);
         if (!w->hold) {
             memcpy(y, work_x(w, op->a) + i * na, na * sizeof *y);
-            memcpy(y + na, work_x(w, op->b) + node * nb, nb * sizeof *y);
+            memcpy(y + na, work_x(w, op->b) + work_row(w, op->b, node) * nb, nb * sizeof *y);
         }
-        memcpy(y + na + nb, work_x(w, op->c) + node * nc, nc * sizeof *y);
+        memcpy(y + na + nb, work_x(w, op->c) + work_row(w, op->c, node) * nc, nc * sizeof *y);
     }
 }
 
@@ -398,8 +399,10 @@ FAST static void join_still_backward(nas_work *w, const circuit_op *op)
 {
     size_t rows = work_rows(w, op->out), n = work_cols(w, op->out), nc = work_cols(w, op->c);
     const float *dy = work_d(w, op->out) + n - nc;
-    for (size_t i = 0; i < rows; i++)
-        work_add(work_d(w, op->c) + work_node(w, op->out, i) * nc, dy + i * n, 1, nc);
+    for (size_t i = 0; i < rows; i++) {
+        size_t node = work_node(w, op->out, i);
+        work_add(work_d(w, op->c) + work_row(w, op->c, node) * nc, dy + i * n, 1, nc);
+    }
 }
 
 int nas_circuit_join_still(nas_circuit *t, int a, int b, int c)

@@ -71,7 +71,7 @@ struct nas_circuit {
 /* Rows of a block that belong to some of its nodes, or to sets of them. */
 typedef struct {
     uint32_t *node; /* [n]: which, or the first node of the graph that the set is of */
-    uint64_t *set;  /* [n]: bits in that graph */
+    uint64_t *set;  /* [n]: bits in that graph; of a state: its colour */
     uint32_t *of;   /* by node: its row, or NO_ROW */
     size_t n;
 } work_list;
@@ -86,10 +86,11 @@ typedef struct {
 
 /* What is known of the architectures of a batch. */
 typedef struct {
-    uint8_t *label;            /* (n, cells, nodes) */
-    uint8_t *count;            /* (n, cells) */
-    uint64_t *from, *to;       /* (n, cells, nodes): predecessors and successors as bits */
-    float *side;               /* (n, 2) */
+    uint8_t *label;      /* (n, cells, nodes) */
+    uint8_t *count;      /* (n, cells) */
+    uint64_t *from, *to; /* (n, cells, nodes): predecessors and successors as bits */
+    uint64_t *state;     /* (n, cells, nodes): colours, where the circuit has rows of states */
+    float *side;         /* (n, 2) */
     float *mix[NAS_MIX_COUNT]; /* (n, cells, nodes, nodes), those that the circuit uses */
 } work_graphs;
 
@@ -112,9 +113,11 @@ struct nas_work {
     float *all_x, *all_scratch;
     work_graphs all;
     uint8_t *label, *count; /* of the block */
-    uint64_t *from, *to;
+    uint64_t *from, *to, *state;
     float *side, *mix[NAS_MIX_COUNT];
     work_list list[NAS_ROWS_COUNT]; /* of the block */
+    uint32_t *slot;                 /* [slots]: rows of states by colour */
+    size_t slots;                   /* a power of two */
     work_pack (*pack)[2];           /* by value: as it is, transposed */
     uint64_t step;
     float *packed, *left, *right; /* buffers of products */
@@ -152,6 +155,12 @@ static inline size_t work_rows(const nas_work *w, int v)
     return value->per ? (size_t)value->per * w->n : (size_t)value->rows;
 }
 
+/* Nodes that a block has room for. */
+static inline size_t work_room(const nas_work *w)
+{
+    return w->block * (size_t)(w->circuit->cells * w->circuit->nodes);
+}
+
 static inline float *work_out(nas_work *w, int v)
 {
     const circuit_value *value = &w->circuit->value[v];
@@ -185,21 +194,17 @@ static inline void work_add(float *restrict y, const float *restrict x, float sc
         y[i] += scale * x[i];
 }
 
-/* Whether a row is zeros: what is made of a gradient that is, is too. */
+/* Whether a row is zeros: what is made of a gradient that is, is too. Most rows that are not show
+ * it at once. */
 static inline bool work_blank(const float *x, size_t n)
 {
-    enum { STEP = 16 };
-    size_t i = 0;
-    for (; i + STEP <= n; i += STEP) {
-        int any = 0;
-        for (size_t k = 0; k < STEP; k++)
-            any |= x[i + k] != 0;
-        if (any)
+    for (size_t i = 0; i < n && i < 4; i++)
+        if (x[i] != 0)
             return false;
-    }
-    while (i < n && x[i] == 0)
-        i++;
-    return i == n;
+    int any = 0;
+    for (size_t i = 0; i < n; i++)
+        any |= x[i] != 0;
+    return !any;
 }
 
 /* The node that a row of nodes, or of a list, belongs to. */
@@ -207,6 +212,20 @@ static inline size_t work_node(const nas_work *w, int v, size_t row)
 {
     const nas_rows_of list = w->circuit->value[v].list;
     return list ? w->list[list].node[row] : row;
+}
+
+/* The row of a node, or of a list that it is in. */
+static inline size_t work_row(const nas_work *w, int v, size_t node)
+{
+    const nas_rows_of list = w->circuit->value[v].list;
+    return list ? w->list[list].of[node] : node;
+}
+
+/* Whether a node is one of its graph: the others fill up its room. */
+static inline bool work_in_use(const nas_work *w, size_t node)
+{
+    const size_t nodes = (size_t)w->circuit->nodes;
+    return node % nodes < w->count[node / nodes];
 }
 
 static inline float *work_scratch(nas_work *w, const circuit_op *op)

@@ -47,3 +47,13 @@ size_t nas_colours_of(nas_cells *cells, uint64_t *to)
     qsort(to, n, sizeof *to, compare_colour);
     return n;
 }
+
+void nas_colours_of_states(const uint8_t *label, const uint64_t *from, size_t n, uint64_t *colour)
+{
+    for (size_t i = 0; i < n; i++) {
+        uint64_t in = 0;
+        for (uint64_t set = from[i]; set; set &= set - 1)
+            in += mix(1, colour[__builtin_ctzll(set)]);
+        colour[i] = mix(mix(3, label[i]), in);
+    }
+}

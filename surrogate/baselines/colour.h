@@ -19,4 +19,8 @@ enum {
 /* Simplifies the cells; the colours of their nodes after every round, sorted. Returns how many. */
 size_t nas_colours_of(nas_cells *cells, uint64_t *colour);
 
+/* Colours of what reaches each of n nodes in topological order: equal when the labels are and the
+ * colours of all that feed them, counted. Two others are equal once in 2^64. */
+void nas_colours_of_states(const uint8_t *label, const uint64_t *from, size_t n, uint64_t *colour);
+
 #endif

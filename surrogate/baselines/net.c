@@ -32,13 +32,14 @@ static int join_cells(nas_circuit *t, int x, int cells)
     return cells == 1 ? x : dense(t, nas_circuit_relu(t, dense(t, x, width)), width);
 }
 
-/* Products are made on the few distinct rows there are; this gives each node its own: two rows are
- * inputs and others, a row a cell belongs to its output. */
-typedef enum { ROWS_ENDS, ROWS_OUTPUT, ROWS_NODES } node_rows;
+/* Products are made on the few distinct rows there are; this gives each node, or each distinct
+ * state of nodes, its own: two rows are inputs and others, a row a cell belongs to its output. */
+typedef enum { ROWS_ENDS, ROWS_STATES, ROWS_OUTPUT, ROWS_NODES } node_rows;
 
 static int spread(nas_circuit *t, int x, node_rows rows)
 {
-    return rows == ROWS_ENDS     ? nas_circuit_ends(t, x)
+    return rows == ROWS_ENDS     ? nas_circuit_ends(t, x, NAS_ROWS_NODES)
+           : rows == ROWS_STATES ? nas_circuit_ends(t, x, NAS_ROWS_STATES)
            : rows == ROWS_OUTPUT ? nas_circuit_place(t, x)
                                  : x;
 }
@@ -189,7 +190,8 @@ static int build_flan(const nas_net *net, nas_circuit *t, int cells, int nodes, 
     (void)nodes;
     int table = embed_labels(t, labels), start = start_rows(t);
     flan_stack forth = new_flan_stack(net, t, START, 5, false);
-    int y = flan_forward(t, &forth, start, ROWS_ENDS, table);
+    bool apart = net->attention && !net->masked; /* all of a cell is heard: no states are equal */
+    int y = flan_forward(t, &forth, start, apart ? ROWS_ENDS : ROWS_STATES, table);
     if (net->steps > 1) {
         op_update update = new_update(t);
         flan_stack back = new_flan_stack(net, t, WIDTH, 5, true);

@@ -118,6 +118,7 @@ typedef struct {
     const uint32_t *row; /* by node: its row; NULL: the node itself */
     uint64_t scored;     /* those whose score counts: neighbours, masked also itself */
     uint64_t heard;      /* those that it listens to: masked the same, else all */
+    uint64_t apart;      /* those whose weight is their own; the rest have that of i */
 } sight;
 
 static sight sight_of(const nas_work *w, const circuit_op *op, size_t node)
@@ -133,6 +134,7 @@ static sight sight_of(const nas_work *w, const circuit_op *op, size_t node)
     if (op->kind & MASKED)
         s.scored |= UINT64_C(1) << s.i;
     s.heard = op->kind & MASKED ? s.scored : UINT64_MAX >> (64 - s.count);
+    s.apart = w->plain ? s.heard : s.scored;
     return s;
 }
 
@@ -180,13 +182,32 @@ static void share_out(float *weight, size_t count)
         weight[j] /= sum;
 }
 
-/* Adds the weighted rows to sum. */
-static inline void weigh(const nas_work *w, const circuit_op *op, const sight *s,
-                         const float *weight, float *restrict sum, size_t n)
+/* The weight of those that are not apart; 0: there are none. */
+static float rest_of(const sight *s, const float *weight)
 {
+    return s->heard == s->apart ? 0 : weight[s->i];
+}
+
+/* sum = sum_j w_j x_j, all: the sum of all rows of the graph, if there is a rest */
+static inline void weigh(const nas_work *w, const circuit_op *op, const sight *s,
+                         const float *weight, const float *all, float *restrict sum, size_t n)
+{
+    const float rest = rest_of(s, weight);
+    for (size_t c = 0; c < n; c++)
+        sum[c] = rest == 0 ? 0 : rest * all[c];
+    for (uint64_t from = s->apart; from; from &= from - 1) {
+        size_t j = (size_t)__builtin_ctzll(from);
+        work_add(sum, work_x(w, op->a) + seen_at(s, j), weight[j] - rest, n);
+    }
+}
+
+/* The sum of all rows of a graph that none is masked for. */
+static inline void sum_all(const nas_work *w, const circuit_op *op, const sight *s,
+                           float *restrict all)
+{
+    memset(all, 0, s->cols * sizeof *all);
     for (size_t j = 0; j < s->count; j++)
-        if (weight[j] != 0)
-            work_add(sum, work_x(w, op->a) + seen_at(s, j), weight[j], n);
+        work_add(all, work_x(w, op->a) + seen_at(s, j), 1, s->cols);
 }
 
 /* scratch: weights of each row, then raw scores, (2, nodes, nodes) */
@@ -205,6 +226,7 @@ FAST static void attend_forward(nas_work *w, const circuit_op *op)
 {
     const size_t n = work_cols(w, op->out), nodes = (size_t)w->circuit->nodes;
     const size_t rows = work_rows(w, op->out);
+    float all[COLS_MOST];
     for (size_t row = 0; row < rows; row++) {
         size_t node = work_node(w, op->out, row);
         if (!work_in_use(w, node))
@@ -218,12 +240,15 @@ FAST static void attend_forward(nas_work *w, const circuit_op *op)
         size_t node = work_node(w, op->out, row);
         float *restrict y = work_out(w, op->out) + row * n, *weight = weights_of(w, op, row);
         const float *gate = work_x(w, op->b) + gate_at(w, op->b, node);
-        memset(y, 0, n * sizeof *y);
-        if (!work_in_use(w, node))
+        if (!work_in_use(w, node)) {
+            memset(y, 0, n * sizeof *y);
             continue;
+        }
         sight s = sight_of(w, op, node);
+        if (s.i == 0 && s.heard != s.apart)
+            sum_all(w, op, &s, all);
         share_out(weight, s.count);
-        weigh(w, op, &s, weight, y, n);
+        weigh(w, op, &s, weight, all, y, n);
         for (size_t c = 0; c < n; c++)
             y[c] *= gate[c];
     }
@@ -245,49 +270,63 @@ FAST static void score_backward(nas_work *w, const circuit_op *op, size_t i, siz
         dq[c] += ds * a[c] * p[c];
 }
 
-/* dy: gradient of sum_j w_ij x_j; through softmax and leaky relu to the scores. */
+/* dy: gradient of sum = sum_j w_j x_j; through softmax and leaky relu to the scores. What the rest
+ * get is added to all of dall. */
 FAST static void weigh_backward(nas_work *w, const circuit_op *op, const sight *s,
-                                const float *weight, const float *score, const float *dy)
+                                const float *weight, const float *score, const float *sum,
+                                const float *dy, float *restrict dall)
 {
-    const size_t n = work_cols(w, op->out);
-    float dw[NAS_CELL_NODES], mean = 0;
-    for (size_t j = 0; j < s->count; j++) {
-        const float *x = work_x(w, op->a) + seen_at(s, j);
-        dw[j] = weight[j] == 0 ? 0 : w->kernels->rows->dot(dy, x, n);
-        mean += weight[j] * dw[j];
+    const size_t n = s->cols;
+    const float rest = rest_of(s, weight), mean = w->kernels->rows->dot(dy, sum, n);
+    if (rest != 0)
+        work_add(dall, dy, rest, n);
+    for (uint64_t from = s->apart; from; from &= from - 1) {
+        size_t j = (size_t)__builtin_ctzll(from);
+        work_add(work_d(w, op->a) + seen_at(s, j), dy, weight[j] - rest, n);
     }
-    for (size_t j = 0; j < s->count; j++)
-        if (weight[j] != 0)
-            work_add(work_d(w, op->a) + seen_at(s, j), dy, weight[j], n);
     for (uint64_t from = s->scored; from; from &= from - 1) {
         size_t j = (size_t)__builtin_ctzll(from);
+        float dw = w->kernels->rows->dot(dy, work_x(w, op->a) + seen_at(s, j), n);
         score_backward(w, op, seen_at(s, s->i), seen_at(s, j),
-                       weight[j] * (dw[j] - mean) * (score[j] > 0 ? 1 : LEAK));
+                       weight[j] * (dw - mean) * (score[j] > 0 ? 1 : LEAK));
     }
+}
+
+/* One row of the output: dy reaches its gate, the rows that it heard and the scores. */
+FAST static void attend_row_back(nas_work *w, const circuit_op *op, const sight *s, size_t row,
+                                 const float *dy, const float *all, float *restrict dall)
+{
+    const size_t n = s->cols, at = gate_at(w, op->b, s->first + s->i);
+    const float *weight = weights_of(w, op, row), *gate = work_x(w, op->b) + at;
+    float *restrict dgate = work_d(w, op->b) + at;
+    float sum[COLS_MOST], part[COLS_MOST];
+    weigh(w, op, s, weight, all, sum, n);
+    for (size_t c = 0; c < n; c++) {
+        dgate[c] += dy[c] * sum[c];
+        part[c] = dy[c] * gate[c];
+    }
+    weigh_backward(w, op, s, weight, scores_of(w, op, row), sum, part, dall);
 }
 
 FAST static void attend_backward(nas_work *w, const circuit_op *op)
 {
-    const size_t n = work_cols(w, op->out);
-    size_t rows = work_rows(w, op->out);
-    float sum[COLS_MOST], part[COLS_MOST];
+    const size_t n = work_cols(w, op->out), rows = work_rows(w, op->out);
+    float all[COLS_MOST], dall[COLS_MOST];
     for (size_t row = 0; row < rows; row++) {
         size_t node = work_node(w, op->out, row);
         const float *dy = work_d(w, op->out) + row * n;
-        if (!work_in_use(w, node) || work_blank(dy, n))
+        if (!work_in_use(w, node))
             continue;
-        const float *weight = weights_of(w, op, row);
-        size_t at = gate_at(w, op->b, node);
-        const float *gate = work_x(w, op->b) + at;
-        float *restrict dgate = work_d(w, op->b) + at;
         sight s = sight_of(w, op, node);
-        memset(sum, 0, n * sizeof *sum);
-        weigh(w, op, &s, weight, sum, n);
-        for (size_t c = 0; c < n; c++) {
-            dgate[c] += dy[c] * sum[c];
-            part[c] = dy[c] * gate[c];
+        bool rest = s.heard != s.apart;
+        if (rest && s.i == 0) {
+            sum_all(w, op, &s, all);
+            memset(dall, 0, n * sizeof *dall);
         }
-        weigh_backward(w, op, &s, weight, scores_of(w, op, row), part);
+        if (!work_blank(dy, n))
+            attend_row_back(w, op, &s, row, dy, all, dall);
+        for (size_t j = 0; rest && s.i + 1 == s.count && j < s.count; j++)
+            work_add(work_d(w, op->a) + seen_at(&s, j), dall, 1, n);
     }
 }
 

@@ -202,18 +202,12 @@ static void close_reader(nas_csv *csv)
     free(r);
 }
 
-static bool ends_in(const char *text, const char *end)
-{
-    size_t n = strlen(text), m = strlen(end);
-    return n >= m && !strcmp(text + n - m, end);
-}
-
 nas_csv *nas_csv_open(const char *path, nas_err *err)
 {
     nas_err own = {0};
     err = err ? err : &own;
-    bool lines = ends_in(path, ".jsonl") || ends_in(path, ".jsonl.gz");
-    if (lines || ends_in(path, ".json") || ends_in(path, ".json.gz"))
+    bool lines = nas_ends_with(path, ".jsonl") || nas_ends_with(path, ".jsonl.gz");
+    if (lines || nas_ends_with(path, ".json") || nas_ends_with(path, ".json.gz"))
         return nas_csv_open_json(path, lines, err);
     bool standard = !strcmp(path, "-");
     int fd = standard ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC);

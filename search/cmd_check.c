@@ -107,12 +107,6 @@ static nas_status check_onnx(const char *path, nas_err *err)
     return status;
 }
 
-static bool ends_with(const char *text, const char *end)
-{
-    size_t n = strlen(text), m = strlen(end);
-    return n >= m && !strcmp(text + n - m, end);
-}
-
 static nas_status run(nas_options *o, nas_err *err)
 {
     char head[8] = {0};
@@ -123,15 +117,15 @@ static nas_status run(nas_options *o, nas_err *err)
         return check_onnx(path, err);
     FILE *file = fopen(path, "rb");
     if (!file)
-        return ends_with(path, ".h5") ? check_run(path, err)
-                                      : nas_fail(err, NAS_FAILED, "cannot open '%s': %m", path);
+        return nas_ends_with(path, ".h5") ? check_run(path, err)
+                                          : nas_fail(err, NAS_FAILED, "cannot open '%s': %m", path);
     size_t got = fread(head, 1, sizeof head, file);
     fclose(file);
     if (got == sizeof head && !memcmp(head, "\211HDF\r\n\032\n", sizeof head))
         return check_hdf5(path, err);
-    if (ends_with(path, ".h5"))
+    if (nas_ends_with(path, ".h5"))
         return check_run(path, err);
-    return ends_with(path, ".safetensors") ? check_model(path, err) : check_onnx(path, err);
+    return nas_ends_with(path, ".safetensors") ? check_model(path, err) : check_onnx(path, err);
 }
 
 const nas_command nas_command_check = {

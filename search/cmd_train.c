@@ -14,20 +14,24 @@
 
 static const nas_option OPTIONS[] = {
     {"table", 0, "T.h5[@TASK][*N][+M]",
-     "learn from a table, each row N times (1), and M neighbours as of --taught; repeatable",
+     "learn from a table, or from a CSV file of architectures of --space: each row N times (1), "
+     "and "
+     "M neighbours as of --taught; repeatable",
      NAS_OPTION_LIST},
     {"space", 's', "SPACE[@TASK]", "and from random architectures of a space; repeatable",
      NAS_OPTION_LIST},
+    {"arch", 0, "COLS", "columns of the architectures in CSV files (arch)", NAS_OPTION_TEXT},
     {"text", 0, "FILE[@NAME][*N]", "and from any texts: rows of a CSV or JSON file; repeatable",
      NAS_OPTION_LIST},
     {"input", 0, "COL", "column of the texts", NAS_OPTION_TEXT},
-    {"metric", 0, "SPEC", "column of a number: " NAS_CSV_METRIC ", repeatable", NAS_OPTION_LIST},
+    {"metric", 0, "SPEC",
+     "column of a number in texts and CSV files: " NAS_CSV_METRIC ", repeatable", NAS_OPTION_LIST},
     {"random", 0, "N", "random architectures of each space (2000)", NAS_OPTION_U64},
     {"metrics", 0, "LIST", "metrics of the tables to learn; default all", NAS_OPTION_TEXT},
     {"free", 0, "LIST", "counts to learn beside: all (default), none or a list", NAS_OPTION_TEXT},
     {"rows", 0, "N", "learn from N rows of each table, judge by the others", NAS_OPTION_U64},
     {"hold-out", 0, "SHARE", "without --rows: rows kept for judging (0.05)", NAS_OPTION_REAL},
-    {"table-rows", 0, "N", "learn from at most N of the others of a table", NAS_OPTION_U64},
+    {"table-rows", 0, "N", "learn from at most N of the others of a table or text", NAS_OPTION_U64},
     {"validate", 0, "SHARE",
      "of the rows to learn, watch the training with this share instead (0): the weights with the "
      "best tau-b there are taken, and spreads corrected",

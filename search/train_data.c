@@ -115,16 +115,38 @@ static const char *before_count(nas_arena *arena, const char *text, char mark, s
     return is_count ? nas_arena_print(arena, "%.*s", (int)(at - text), text) : text;
 }
 
+/* "FILE[@TASK][*N][+M]": FILE */
+static const char *table_path(nas_arena *arena, const char *text, nas_train_table *t,
+                              const char **task)
+{
+    const char *rest = before_count(arena, text, '+', 0, &t->taught);
+    return before_at(arena, before_count(arena, rest, '*', 1, &t->part.times), task);
+}
+
+static bool has_csv(const nas_train_data *d, const nas_options *o)
+{
+    nas_train_table t;
+    const char *text, *task;
+    for (size_t i = 0; (text = nas_options_nth(o, "table", i)); i++)
+        if (nas_train_is_csv(table_path(d->arena, text, &t, &task)))
+            return true;
+    return false;
+}
+
 static nas_status open_table(nas_train_data *d, const nas_options *o, const char *text,
                              nas_err *err)
 {
-    size_t times, taught;
-    const char *task, *rest = before_count(d->arena, text, '+', 0, &taught);
-    const char *path = before_at(d->arena, before_count(d->arena, rest, '*', 1, &times), &task);
     d->table = nas_grow(d->table, &d->table_cap, d->n_table + 1, sizeof *d->table);
     nas_train_table *t = &d->table[d->n_table];
-    *t = (nas_train_table){
-        .table = nas_table_open(path, err), .part.times = times, .taught = taught};
+    *t = (nas_train_table){0};
+    const char *task, *path = table_path(d->arena, text, t, &task);
+    if (nas_train_is_csv(path)) {
+        t->table = nas_train_csv_open(path, o, err);
+        if (!task)
+            before_at(d->arena, nas_options_text(o, "space", ""), &task);
+    } else {
+        t->table = nas_table_open(path, err);
+    }
     if (!t->table)
         return err->code;
     d->n_table++;
@@ -164,7 +186,7 @@ static bool table_has(const nas_train_data *d, const char *name)
 }
 
 /* Options that say something about sources that are not there. */
-static nas_status check_sources(const nas_options *o, nas_err *err)
+static nas_status check_sources(const nas_train_data *d, const nas_options *o, nas_err *err)
 {
     bool text = nas_options_has(o, "text");
     const char *of_text = nas_options_has(o, "input")    ? "input"
@@ -174,8 +196,10 @@ static nas_status check_sources(const nas_options *o, nas_err *err)
     if (!text && !architectures)
         return nas_fail(err, NAS_USAGE,
                         "nothing to learn from: give '--table', '--space' or '--text'");
-    if (of_text && !text)
+    if (of_text && !text && !(d->csv && strcmp(of_text, "input")))
         return nas_fail(err, NAS_USAGE, "option '--%s' needs '--text'", of_text);
+    if (nas_options_has(o, "arch") && !d->csv)
+        return nas_fail(err, NAS_USAGE, "option '--arch' needs a CSV file as '--table'");
     if (nas_options_has(o, "taught") && !nas_options_has(o, "table"))
         return nas_fail(err, NAS_USAGE, "option '--taught' needs '--table'");
     if (nas_options_has(o, "free") && !architectures)
@@ -191,7 +215,8 @@ nas_status nas_train_data_open(nas_train_data *d, const nas_options *o, nas_err 
     d->split_digits = nas_options_has(o, "split-digits");
     split_words(d->arena, nas_options_text(o, "metrics", ""), &d->metric, &d->n_metric,
                 &d->metric_cap);
-    nas_status status = check_sources(o, err);
+    d->csv = has_csv(d, o);
+    nas_status status = check_sources(d, o, err);
     free_counts = nas_options_has(o, "table") || nas_options_has(o, "space") ? "all" : "none";
     if (status == NAS_OK)
         status = read_free(d, nas_options_text(o, "free", free_counts), err);
@@ -199,7 +224,9 @@ nas_status nas_train_data_open(nas_train_data *d, const nas_options *o, nas_err 
         status = open_table(d, o, text, err);
     for (size_t i = 0; status == NAS_OK && (text = nas_options_nth(o, "text", i)); i++)
         status = open_text(d, o, text, err);
-    for (size_t i = 0; status == NAS_OK && (text = nas_options_nth(o, "space", i)); i++)
+    /* beside a CSV file a space only names what that holds, unless random ones are asked for */
+    bool random = !d->csv || nas_options_has(o, "random");
+    for (size_t i = 0; status == NAS_OK && random && (text = nas_options_nth(o, "space", i)); i++)
         status = open_space(d, text, err);
     for (size_t i = 0; i < d->n_metric && status == NAS_OK; i++)
         if (!table_has(d, d->metric[i]))

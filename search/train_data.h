@@ -53,6 +53,7 @@ typedef struct {
     nas_train_text *text;
     nas_train_space *space;
     size_t n_table, n_text, n_space, table_cap, text_cap, space_cap;
+    bool csv;                    /* a table is a CSV file */
     size_t random;               /* architectures of each space */
     size_t taught;               /* of a table that does not say; 0: none */
     bool split_digits;           /* in a vocabulary that is learned */
@@ -102,6 +103,12 @@ void nas_train_part_make(nas_train_part *part, const char *space, const char *co
                          const nas_options *options);
 /* Adds a metric once; NAS_USAGE when it is there in another unit. */
 nas_status nas_train_metric(nas_schema *schema, const nas_metric *metric, nas_err *err);
+
+/* Is a table a CSV file by its name? Then --space says whose architectures it holds, --arch where
+ * they stand, --metric where the numbers do (default: in every other column, which names its
+ * metric). NULL: err says why. */
+bool nas_train_is_csv(const char *path);
+nas_table *nas_train_csv_open(const char *path, const nas_options *options, nas_err *err);
 
 /* Reads the columns --input and --metric of a file; names and texts go into the arena. */
 nas_status nas_train_text_open(nas_train_text *text, nas_arena *arena, const nas_options *options,

@@ -169,6 +169,28 @@ def ten_rows_are_enough_where_the_model_knows_something_alike():
 
 
 @case
+def a_csv_file_is_a_table():
+    with open("own.csv", "w") as file:
+        file.write("arch,latency:own,other\n")
+        file.writelines(f"{a},{3 + a.count('1')},{i}\n" for i, a in enumerate(archs[:40]))
+    naslm("table", "import", "-s", "nbmacro", "own.csv", "--arch", "arch", "--metric",
+          "latency:own=latency:own", "--metric", "other=other", "-o", "own.h5")
+    how = ["--from", "m.safetensors", "--rows", 20, "--taught", 100, "--epochs", 1, "--seed", 3, "--progress",
+           "none"]
+    naslm("train", "--table", "own.h5", *how, "-o", "own1.safetensors")
+    naslm("train", "--table", "own.csv", "-s", "nbmacro", *how, "-o", "own2.safetensors")
+    assert read("own1.safetensors") == read("own2.safetensors")
+    out, _ = naslm("train", "--table", "own.csv", "-s", "nbmacro", "--arch", "arch", "--metric",
+                   "latency:x=latency:own,ms,min", *how, "--format", "csv", "-o", "own3.safetensors")
+    assert "latency:x" in out and "other" not in out, out
+    new = [*how, "-o", "none.safetensors"]
+    refused("'own.csv' needs one '--space'", "train", "--table", "own.csv", *new)
+    refused("no column 'archs'", "train", "--table", "own.csv", "-s", "nbmacro", "--arch", "archs", *new)
+    refused("own.csv, line 2", "train", "--table", "own.csv", "-s", "mnasnet", *new, code=1)
+    refused("'--arch' needs a CSV file", "train", "--table", "own.h5", "--arch", "arch", *new)
+
+
+@case
 def a_metric_without_values_is_not_taught():
     with open("gap.csv", "w") as file:
         file.write("arch,y,z\n" + "".join(f"{a},{a.count('1')},\n" for a in archs[:40]))

@@ -208,3 +208,9 @@ void nas_options_help(nas_bytes *out, const nas_option *table)
         nas_bytes_print(out, "%*s%s\n", (int)(30 - width), "", table->help);
     }
 }
+
+bool nas_ends_with(const char *text, const char *end)
+{
+    size_t n = strlen(text), m = strlen(end);
+    return n >= m && !strcmp(text + n - m, end);
+}

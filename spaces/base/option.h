@@ -64,5 +64,6 @@ void nas_options_help(nas_bytes *out, const nas_option *table);
 /* Reads a whole text as a number; false when it is not one. */
 bool nas_read_u64(const char *text, uint64_t *value);
 bool nas_read_real(const char *text, double *value); /* finite only */
+bool nas_ends_with(const char *text, const char *end);
 
 #endif

@@ -4,12 +4,12 @@
 #include "search/command.h"
 #include "search/train_data.h"
 #include "search/train_log.h"
+#include "search/train_progress.h"
 
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
 static const nas_option OPTIONS[] = {
@@ -90,13 +90,6 @@ static volatile int stop_signal; /* the one thing that a handler may touch */
 static void on_signal(int number)
 {
     stop_signal = number;
-}
-
-static double seconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 /* ---- the plan ---- */
@@ -356,29 +349,6 @@ static nas_status save_checkpoint(plan *p, nas_err *err)
     return status;
 }
 
-/* What the progress line tells. */
-typedef struct {
-    bool any, bar;
-    double start, told; /* seconds */
-    uint64_t steps, tokens;
-    double loss; /* running mean */
-} progress;
-
-static void tell(progress *g, const nas_train_report *r, double tau, bool last)
-{
-    double now = seconds(), took = now - g->start + 1e-9, rate = (double)g->steps / took;
-    g->loss = g->steps == 1 ? r->loss : 0.98 * g->loss + 0.02 * r->loss;
-    if (!g->any || (now < g->told + (g->bar ? 0.2 : 10) && !last))
-        return;
-    g->told = now;
-    fprintf(stderr, "%sstep %llu of %llu, loss %.4f, ", g->bar ? "\r" : "",
-            (unsigned long long)r->step, (unsigned long long)r->steps, g->loss);
-    if (!isnan(tau))
-        fprintf(stderr, "tau-b %.4f at best, ", tau);
-    fprintf(stderr, "%.0f tokens/s, %.0f s left%s", (double)g->tokens / took,
-            (double)(r->steps - r->step) / rate, g->bar ? "\033[K" : "\n");
-}
-
 /* Closes a point of the log where one is due, after looking at the rows that watch where that is
  * due; *enough when their tau-b has not become better for long. */
 static nas_status watch(plan *p, const nas_train_report *r, bool *enough, nas_err *err)
@@ -406,10 +376,8 @@ static nas_status watch(plan *p, const nas_train_report *r, bool *enough, nas_er
 
 static nas_status train(plan *p, nas_err *err)
 {
-    const char *how = nas_options_text(p->o, "progress", "auto");
-    progress g = {.any = strcmp(how, "none"), .start = seconds()};
-    g.bar = !strcmp(how, "bar") || (!strcmp(how, "auto") && isatty(STDERR_FILENO));
-    double saved = g.start;
+    nas_train_progress g = nas_train_progress_start(nas_options_text(p->o, "progress", "auto"));
+    double saved = 0;
     bool enough = false;
     nas_train_report r;
     while (!stop_signal && !enough && nas_trainer_step(p->trainer, &r)) {
@@ -417,17 +385,15 @@ static nas_status train(plan *p, nas_err *err)
         nas_train_log_step(&p->log, &r, nas_optim_rate(&p->config.optim, r.step - 1));
         if (watch(p, &r, &enough, err))
             return err->code;
-        g.steps++;
-        g.tokens += r.tokens;
-        tell(&g, &r, nas_train_log_best(&p->log, &since), enough || r.step == r.steps);
-        if (seconds() > saved + real(p, "checkpoint", 300)) {
+        double now = nas_train_progress_step(&g, &r, nas_train_log_best(&p->log, &since),
+                                             enough || r.step == r.steps);
+        if (now > saved + real(p, "checkpoint", 300)) {
             if (save_checkpoint(p, err))
                 return err->code;
-            saved = seconds();
+            saved = now;
         }
     }
-    if (g.bar && g.any)
-        fputc('\n', stderr);
+    nas_train_progress_end(&g);
     if (enough)
         fprintf(stderr, "stopped early: tau-b has not become better\n");
     return NAS_OK;

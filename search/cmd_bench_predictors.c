@@ -1,6 +1,7 @@
 /* naslm bench predictors: options, the file that is continued, and the report. */
 #include "search/bench_predictors.h"
 #include "search/cmd_bench.h"
+#include "search/progress.h"
 #include "surrogate/committee.h"
 #include "surrogate/known.h"
 #include "surrogate/rlm_predictor.h"
@@ -182,10 +183,10 @@ static nas_status open_inputs(command *c, const nas_options *o, nas_err *err)
 
 static nas_status read_plan(command *c, const nas_options *o, nas_err *err)
 {
-    const char *progress = nas_options_text(o, "progress", "plain");
-    if (nas_command_threads(o, err) != NAS_OK || open_inputs(c, o, err) != NAS_OK ||
-        read_methods(c, o, err) != NAS_OK || read_sizes(c, o, err) != NAS_OK ||
-        read_setting(c, o, err) != NAS_OK)
+    nas_progress how;
+    if (nas_progress_open(&how, o, 0, err) != NAS_OK || nas_command_threads(o, err) != NAS_OK ||
+        open_inputs(c, o, err) != NAS_OK || read_methods(c, o, err) != NAS_OK ||
+        read_sizes(c, o, err) != NAS_OK || read_setting(c, o, err) != NAS_OK)
         return err->code;
     const nas_space *space = c->table->space;
     c->plan.table = c->table;
@@ -196,7 +197,7 @@ static nas_status read_plan(command *c, const nas_options *o, nas_err *err)
     c->plan.tests = nas_options_u64(o, "tests", strcmp(space->name, "nb101") ? 0 : 10000);
     c->run.plan = &c->plan;
     c->path = nas_options_text(o, "output", NULL);
-    c->plain = strcmp(progress, "none") != 0;
+    c->plain = how.bar || how.plain;
     if (!c->plan.task)
         return err->code;
     snprintf(c->about.space, sizeof c->about.space, "%s", space->name);

@@ -74,7 +74,7 @@ static const nas_option OPTIONS[] = {
     {"resume", 0, NULL, "go on from the checkpoint", NAS_OPTION_FLAG},
     {"log", 0, "FILE.h5", "write loss, gradient norm, rate and tau-b of the training",
      NAS_OPTION_TEXT},
-    {"progress", 0, "HOW", "auto (default), bar, plain or none", NAS_OPTION_TEXT},
+    NAS_OPTION_PROGRESS,
     {"threads", 0, "N", "threads; the result is the same bits for one number", NAS_OPTION_U64},
     NAS_OPTION_SEED,
     NAS_OPTION_OUTPUT,
@@ -376,24 +376,26 @@ static nas_status watch(plan *p, const nas_train_report *r, bool *enough, nas_er
 
 static nas_status train(plan *p, nas_err *err)
 {
-    nas_train_progress g = nas_train_progress_start(nas_options_text(p->o, "progress", "auto"));
+    nas_train_progress g = {0};
     double saved = 0;
     bool enough = false;
     nas_train_report r;
+    if (nas_progress_open(&g.line, p->o, 0, err))
+        return err->code;
     while (!stop_signal && !enough && nas_trainer_step(p->trainer, &r)) {
         size_t since;
         nas_train_log_step(&p->log, &r, nas_optim_rate(&p->config.optim, r.step - 1));
         if (watch(p, &r, &enough, err))
             return err->code;
-        double now = nas_train_progress_step(&g, &r, nas_train_log_best(&p->log, &since),
-                                             enough || r.step == r.steps);
-        if (now > saved + real(p, "checkpoint", 300)) {
+        nas_train_progress_step(&g, &r, nas_train_log_best(&p->log, &since),
+                                enough || r.step == r.steps);
+        if (nas_progress_seconds(&g.line) > saved + real(p, "checkpoint", 300)) {
             if (save_checkpoint(p, err))
                 return err->code;
-            saved = now;
+            saved = nas_progress_seconds(&g.line);
         }
     }
-    nas_train_progress_end(&g);
+    nas_progress_close(&g.line);
     if (enough)
         fprintf(stderr, "stopped early: tau-b has not become better\n");
     return NAS_OK;
@@ -474,9 +476,12 @@ static void clear_plan(plan *p)
 static nas_status run_training(nas_options *o, nas_err *err)
 {
     plan p = {.o = o, .path = nas_options_text(o, "output", NULL)};
+    nas_progress how;
     if (!p.path)
         return nas_fail(err, NAS_USAGE, "option '--output' is missing");
-    nas_status status = check_shares(&p, err);
+    nas_status status = nas_progress_open(&how, o, 0, err);
+    if (status == NAS_OK)
+        status = check_shares(&p, err);
     if (status == NAS_OK)
         status = nas_command_threads(o, err);
     if (status == NAS_OK)

@@ -302,6 +302,7 @@ def refusals():
     refused("is not a size", *TRAIN, *new, "--memory", "lots")
     refused("no table has the metric 'accurac'", *TRAIN, *new, "--metrics", "accurac")
     refused("nothing to learn from", "train", *new)
+    refused("unknown progress 'plane' (did you mean 'plain'?)", "train", "-s", "nbmacro", "--progress", "plane", *new)
     refused("'--taught' needs '--table'", "train", "-s", "nbmacro", "--taught", 10, *new)
     refused("'--patience' needs '--validate'", *TRAIN, *new, "--patience", 2)
     refused("'--correct' needs '--validate'", *TRAIN, *new, "--correct", "accuracy")

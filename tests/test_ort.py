@@ -1,9 +1,7 @@
 """ONNX Runtime runs binary, text and compact of every space with the same weights: equal outputs, and
-equal to the plain C reference. Arguments: spaces, else all. Needs the npm package onnxruntime-node,
-kept in build/ort."""
+equal to the plain C reference. Arguments: spaces, else all."""
 import json
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -13,10 +11,11 @@ import onnx
 import onnx.numpy_helper
 import onnx.parser
 
+import ort
+
 BUILD = os.path.dirname(os.environ.get("NASLM", "build/release/naslm"))
 EXPORT = os.path.join(BUILD, "examples", "export_many")
 FORWARD = os.path.join(BUILD, "tests", "test_forward")
-HOME = os.path.abspath("build/ort")
 EACH = 20 if os.environ.get("NASLM_LONG") else 1
 RUN = r"""
 const ort = require(process.argv[2] + '/node_modules/onnxruntime-node');
@@ -47,21 +46,6 @@ def ok(good, what):
     if good is not True:
         print(f"  {good}", file=sys.stderr)
     sys.stdout.flush()
-
-
-def have_runtime():
-    if os.path.isdir(os.path.join(HOME, "node_modules", "onnxruntime-node")):
-        return True
-    if not shutil.which("npm") or not shutil.which("node"):
-        return False
-    os.makedirs(HOME, exist_ok=True)
-    try:
-        subprocess.run(["npm", "install", "--ignore-scripts", "--no-audit", "--no-fund",
-                        "--prefix", HOME, "onnxruntime-node"], check=True, timeout=300,
-                       capture_output=True)
-    except (subprocess.SubprocessError, OSError):
-        return False
-    return True
 
 
 def export(space, form, weights, folder):
@@ -146,7 +130,7 @@ def check_space(space, folder):
         json.dump(jobs, f)
     with open(os.path.join(folder, "run.js"), "w") as f:
         f.write(RUN)
-    out = subprocess.run(["node", os.path.join(folder, "run.js"), HOME,
+    out = subprocess.run(["node", os.path.join(folder, "run.js"), ort.HOME,
                           os.path.join(folder, "jobs.json")], check=True, capture_output=True,
                          text=True).stdout
     answers = [json.loads(line) for line in out.splitlines()]
@@ -166,8 +150,8 @@ def check_space(space, folder):
     return True
 
 
-if not have_runtime():
-    print("ok 1 - ONNX Runtime # SKIP onnxruntime-node cannot be had from npm here")
+if not ort.have():
+    print(f"ok 1 - ONNX Runtime # SKIP {ort.MISSING}")
     print("1..1")
     sys.exit(0)
 spaces = subprocess.run([EXPORT], check=True, capture_output=True, text=True).stdout.split()

@@ -24,7 +24,8 @@ static const nas_option OPTIONS[] = {
     {"workers", 0, "N", "processes of a command source (default 1)", NAS_OPTION_U64},
     {"timeout", 0, "SECONDS", "for one architecture of a command source (default 3600)",
      NAS_OPTION_REAL},
-    {"retries", 0, "N", "of a command source for one architecture (default 2)", NAS_OPTION_U64},
+    {"retries", 0, "N", "of a command or measure source for one architecture (default 2)",
+     NAS_OPTION_U64},
     {"constraint", 0, "C", "as 'latency:raspi4<=10', repeatable", NAS_OPTION_LIST},
     {"reference", 0, "R1,R2", "reference point of the hypervolume, own units", NAS_OPTION_TEXT},
     {"verify", 0, "SOURCE[,K=N]", "at the end, measure the front (or the N best by rank) too",
@@ -538,8 +539,9 @@ const nas_command nas_command_search = {
     "-s SPACE --objectives LIST --from SOURCE... [-o RUN.h5]",
     "search, and keep every evaluated architecture in one HDF5 file",
     "Sources: table:T.h5 (naslm table import), model:FILE (naslm train), cost (params, macs,\n"
-    "activation_bytes, convs), formula (made spaces), command:'CMD' (any metric, so give it last). "
-    "Each metric comes from\n"
+    "activation_bytes, convs), measure (latency:cpu, by ONNX Runtime on one thread here;\n"
+    "NASLM_ONNXRUNTIME or measure:FILE.so names the library), formula (made spaces),\n"
+    "command:'CMD' (any metric, so give it last). Each metric comes from\n"
     "the first source that knows it. An architecture that a source has no number for costs\n"
     "nothing and is passed over. CMD reads lines as {\"space\": …, \"task\": …, \"arch\": …,\n"
     "\"metrics\": [\"accuracy\"]} and answers each with a line as {\"accuracy\": 93.1}.\n"

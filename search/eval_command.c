@@ -154,14 +154,7 @@ static nas_status finish(batch *b, worker *w, nas_row_state state)
         value[k] = NAN;
     w->job = IDLE;
     b->done++;
-    if (!b->e->run)
-        return NAS_OK;
-    nas_bytes arch = {0};
-    nas_space_print(b->e->space, &b->arch[i], &arch);
-    const nas_run_answer answer = {b->e->number, state, arch.data, value, b->m};
-    nas_status status = nas_run_keep(b->e->run, &answer, b->err);
-    nas_bytes_clear(&arch);
-    return status;
+    return nas_evaluator_keep(b->e, &b->arch[i], state, value, b->m, b->err);
 }
 
 static bool ask(const batch *b, const worker *w)

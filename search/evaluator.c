@@ -7,11 +7,11 @@
 /* ---- the list: one line an evaluator ---- */
 
 extern const nas_evaluator_type nas_evaluator_table, nas_evaluator_cost, nas_evaluator_formula,
-    nas_evaluator_command, nas_evaluator_model;
+    nas_evaluator_command, nas_evaluator_model, nas_evaluator_measure;
 
 static const nas_evaluator_type *const TYPES[] = {
     &nas_evaluator_table,   &nas_evaluator_cost,  &nas_evaluator_formula,
-    &nas_evaluator_command, &nas_evaluator_model,
+    &nas_evaluator_command, &nas_evaluator_model, &nas_evaluator_measure,
 };
 enum { N_TYPES = sizeof TYPES / sizeof *TYPES };
 
@@ -59,6 +59,19 @@ void nas_evaluator_close(nas_evaluator *evaluator)
     if (evaluator->type && evaluator->type->close)
         evaluator->type->close(evaluator);
     *evaluator = (nas_evaluator){0};
+}
+
+nas_status nas_evaluator_keep(const nas_evaluator *e, const nas_arch *arch, nas_row_state state,
+                              const double *values, size_t m, nas_err *err)
+{
+    if (!e->run)
+        return NAS_OK;
+    nas_bytes text = {0};
+    nas_space_print(e->space, arch, &text);
+    const nas_run_answer answer = {e->number, state, text.data, values, m};
+    nas_status status = nas_run_keep(e->run, &answer, err);
+    nas_bytes_clear(&text);
+    return status;
 }
 
 /* ---- sources ---- */

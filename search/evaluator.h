@@ -17,7 +17,7 @@
 
 typedef struct nas_evaluator nas_evaluator;
 
-/* How programs outside are run; zeros: the defaults in brackets. */
+/* How slow evaluators work; zeros: the defaults in brackets. */
 typedef struct {
     size_t workers;           /* processes [1] */
     double timeout;           /* seconds for one architecture [3600] */
@@ -66,6 +66,9 @@ nas_status nas_evaluator_open(nas_evaluator *evaluator, const nas_space *space,
                               const nas_task *task, const nas_evaluator_limits *limits,
                               const char *source, nas_err *err);
 void nas_evaluator_close(nas_evaluator *evaluator);
+/* For slow ones: keeps an answer, values (m), in the run, so that it is not asked for again. */
+nas_status nas_evaluator_keep(const nas_evaluator *evaluator, const nas_arch *arch,
+                              nas_row_state state, const double *values, size_t m, nas_err *err);
 
 enum { NAS_SOURCES_MOST = 16, NAS_WANTED_MOST = 2 * NAS_OBJECTIVE_MOST };
 
